@@ -1,0 +1,9 @@
+"""Fixtures for the whole suite."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """asyncio only: the gateway and chattolib run on nothing else."""
+    return "asyncio"
