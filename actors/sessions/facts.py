@@ -1,0 +1,81 @@
+"""What is known of the server: rooms, people, messages and where a conversation is held."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+__all__ = [
+    "Account",
+    "Message",
+    "Person",
+    "Place",
+    "Room",
+    "RoomKind",
+]
+
+
+class RoomKind(Enum):
+    """Chatto's two kinds of rooms; the values stand in the store."""
+
+    CHANNEL = "channel"
+    DIRECT = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The agent's own account."""
+
+    user_id: str
+    login: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody on the server."""
+
+    user_id: str
+    login: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room as the agent's account sees it."""
+
+    room_id: str
+    name: str
+    """Empty for a direct conversation."""
+    kind: RoomKind
+    is_member: bool
+    is_archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a conversation is held."""
+
+    room_id: str
+    kind: RoomKind
+    thread_root_id: str | None
+    """Root of the thread; None in a direct conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as read from the server."""
+
+    message_id: str
+    room_id: str
+    author_id: str
+    body: str
+    """Empty when it has only files."""
+    created_at: datetime
+    updated_at: datetime | None
+    """None: never edited."""
+    in_reply_to: str | None
+    thread_root_id: str | None
+    """None: a room message (it may root a thread itself)."""
+    echo_of_id: str | None
+    """The thread reply this row repeats in the room; None: no echo."""
+    attachment_ids: tuple[str, ...] = ()

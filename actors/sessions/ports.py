@@ -1,0 +1,275 @@
+"""What the sessions need of the world, and what they offer to it, in their own words.
+
+`actors.chatto` fulfils `ChatServer`, `actors.hermes` fulfils `Gateway` and calls the `Desk`;
+the composition root brings them together. Errors are those of `errors`.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Protocol
+
+from .facts import Account, Message, Person, Place, Room
+from .stream_events import StreamEvent
+
+__all__ = [
+    "ChatServer",
+    "ConnectionReport",
+    "DeliveryResult",
+    "DeliveryState",
+    "Desk",
+    "Gateway",
+    "HandOver",
+    "Outgoing",
+    "Post",
+    "RunOutcome",
+    "TurnOrder",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One message to be posted."""
+
+    room_id: str
+    thread_root_id: str | None
+    in_reply_to: str | None
+    body: str
+    """At most 9,900 bytes of UTF-8 (the server refuses more than 10,000)."""
+
+
+class ChatServer(Protocol):
+    """The server, as the agent's account."""
+
+    async def identify(self) -> Account:
+        """Log in where a password is configured, and return whose account it is.
+
+        Raises:
+            ServerUnreachableError: try again later.
+            UnusableConnectionError: no retry helps.
+        """
+        ...
+
+    def stream(self) -> AsyncIterator[StreamEvent]:
+        """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
+
+        Raises:
+            StreamLostError: it could not be opened, or ended.
+            UnusableConnectionError: no retry helps.
+        """
+        ...
+
+    async def list_rooms(self) -> Sequence[Room]:
+        """Return all rooms the account may see that are not archived. Raises: ChatError."""
+        ...
+
+    async def get_room(self, room_id: str) -> Room | None:
+        """Return one room; None where it is unknown or hidden. Raises: ChatError."""
+        ...
+
+    async def read_messages(self, room_id: str, ids: Sequence[str]) -> Sequence[Message]:
+        """Read messages of one room; deleted and unknown ones are left out.
+
+        Args:
+            room_id: the room.
+            ids: 1 to 100 message IDs.
+
+        Raises:
+            ChatError: `RequestRefusedError` when the account is not in the room.
+        """
+        ...
+
+    async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
+        """Return who these are; unknown and deleted accounts are left out. Raises: ChatError."""
+        ...
+
+    async def find_person(self, login: str) -> Person | None:
+        """Look somebody up by login, in any case; None: nobody. Raises: ChatError."""
+        ...
+
+    async def post(self, post: Post) -> str:
+        """Post one message and return its ID.
+
+        Raises:
+            ServerBusyError: nothing was posted; the same call may succeed later.
+            RequestRefusedError: nothing was posted and never will be.
+            OutcomeUnknownError: it may have been posted; read back first.
+                Source: Chatto 0.4.20, CreateMessage has no idempotency key.
+        """
+        ...
+
+    async def find_post(self, post: Post, *, not_before: datetime) -> str | None:
+        """Look for an own message like this one; return its ID, None when there is none.
+
+        Args:
+            post: what was posted.
+            not_before: our time of the first attempt, by our clock.
+
+        Raises:
+            ChatError: the room could not be read.
+        """
+        ...
+
+    async def show_typing(self, place: Place) -> None:
+        """Show the account as typing for some seconds. Raises: ChatError."""
+        ...
+
+
+class HandOver(Enum):
+    """What the gateway did with an event."""
+
+    TAKEN = "taken"
+    """It runs, or will, with hooks of its own."""
+    FOLDED = "folded"
+    """It went into a run that was under way."""
+    NOT_TAKEN = "not_taken"
+    """Dropped, or held back: no run on that key."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """A turn as the gateway gets it."""
+
+    message_id: str
+    place: Place
+    room_name: str
+    author: Person
+    text: str
+    posted_at: datetime
+    context: str | None = None
+    """Reference text that goes before the message; None: none."""
+    reply_to_id: str | None = None
+    """Message the trigger points at; None: it points at none, or it could not be read."""
+    reply_to_text: str | None = None
+    reply_to_author: Person | None = None
+    reply_to_is_own: bool = False
+    attachment_ids: tuple[str, ...] = ()
+
+
+class ConnectionReport(Enum):
+    """What the gateway is told about the connection."""
+
+    LIVE = "live"
+    LOST = "lost"
+    """Being opened again by itself; nothing for the gateway to do."""
+    REFUSED = "refused"
+    """Given up; only another setting helps. Not retryable."""
+
+
+class Gateway(Protocol):
+    """The Hermes gateway this plugin runs in."""
+
+    def session_key(self, place: Place) -> str:
+        """Return the gateway's own key of the session for a place."""
+        ...
+
+    def may_speak(self, author_id: str, place: Place) -> bool:
+        """Tell whether this account may talk to the agent here: the gateway's own check."""
+        ...
+
+    def is_ready(self, session_key: str) -> bool:
+        """Tell whether an event for this key would be run now.
+
+        That is: the start-up gate is open and no run of the key is under way. A False is
+        followed by `Desk.key_ready` as soon as it turns True.
+        """
+        ...
+
+    async def hand_over(self, order: TurnOrder) -> HandOver:
+        """Give one turn, or command, to the gateway. Returns long before the run ends."""
+        ...
+
+    async def report(self, what: ConnectionReport, text: str) -> None:
+        """Tell the gateway how the connection is; `text` is one line for its operator."""
+        ...
+
+
+class RunOutcome(Enum):
+    """How the gateway says a run ended; says nothing about what reached the room."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Text the gateway wants posted."""
+
+    room_id: str
+    thread_root_id: str | None
+    """None: into the room itself, or a direct conversation."""
+    text: str
+    """Whole and of any length: the outbox splits it."""
+    is_final: bool
+    """Whether it is an answer (or a command's reply), not something said on the way."""
+    answers_id: str | None = None
+    """The message the gateway thinks it answers; a hint only, it can name the wrong one."""
+    job_id: str | None = None
+    """The scheduled job it is the result of; None: of none."""
+
+
+class DeliveryState(Enum):
+    """How a delivery ended; the values are those of the view `deliveries`."""
+
+    DELIVERED = "delivered"
+    PARTIAL = "partial"
+    """Some parts are in the room, a later one was refused."""
+    REFUSED = "refused"
+    SUPERSEDED = "superseded"
+    """Not sent: the run it came from was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryResult:
+    """What became of an `Outgoing`."""
+
+    state: DeliveryState
+    message_ids: tuple[str, ...]
+    """What is in the room, in order."""
+    reason: str | None = None
+    """Why the rest is not; None: there is no rest."""
+    is_retryable: bool = False
+    """Whether the same text may succeed later (nothing of it was posted)."""
+
+
+class Desk(Protocol):
+    """What the gateway's side may ask of, and tell, the sessions.
+
+    The `def` methods may be called from any task of the gateway's loop and never wait.
+    """
+
+    async def start(self) -> None:
+        """Open the state, start the actors and the connection; return at its first outcome.
+
+        That is live, backing off or refused; which one, `Gateway.report` was told.
+
+        Raises:
+            StateUnusableError: the state file cannot be used.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Stop in order, within a few seconds; what is not finished stays in the rows."""
+        ...
+
+    def run_started(self, session_key: str, message_id: str | None) -> None:
+        """A run began; None: one the gateway started itself."""
+        ...
+
+    def run_ended(self, session_key: str, message_id: str | None, outcome: RunOutcome) -> None:
+        """A run ended. May come twice for one message, or for one that was never run."""
+        ...
+
+    def key_ready(self, session_key: str) -> None:
+        """Tell that the gateway would run an event of this key now."""
+        ...
+
+    async def deliver(self, outgoing: Outgoing) -> DeliveryResult:
+        """Post a text, in parts where it is long, and wait for what becomes of it."""
+        ...
+
+    async def show_typing(self, room_id: str, thread_root_id: str | None) -> None:
+        """Show the agent typing, if a turn runs there; a failing call changes nothing."""
+        ...

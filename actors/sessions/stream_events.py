@@ -1,0 +1,108 @@
+"""What the realtime stream says, in our words: IDs and names, never message text."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import TypeAlias
+
+from .facts import Person
+
+__all__ = [
+    "Membership",
+    "Mentioned",
+    "MessageEdited",
+    "MessagePosted",
+    "MessageRetracted",
+    "PersonChanged",
+    "PersonDeleted",
+    "RoomChanged",
+    "StreamEvent",
+    "StreamOpened",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOpened:
+    """From here on everything is delivered; what was before is not."""
+
+    server_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePosted:
+    """A message, or an echo, was posted; its words must be read."""
+
+    room_id: str
+    message_id: str
+    thread_root_id: str | None
+    author_id: str
+    posted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """The server's verdict: this message mentions the account by name, role or broadcast."""
+
+    room_id: str
+    message_id: str
+    author_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEdited:
+    """A message was touched: words, files, preview or echo; `editor_id` may be a moderator."""
+
+    room_id: str
+    message_id: str
+    editor_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRetracted:
+    """A message was deleted, by its author or a moderator."""
+
+    room_id: str
+    message_id: str
+
+
+class Membership(Enum):
+    """What happened to somebody's place in a room."""
+
+    JOINED = "joined"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class RoomChanged:
+    """A room must be looked at again before it is trusted: membership, name, archive."""
+
+    room_id: str
+    user_id: str | None = None
+    """Who joined or left; None: the room itself changed."""
+    membership: Membership | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonChanged:
+    """Somebody's login or display name is now this."""
+
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class PersonDeleted:
+    """An account was deleted; all its messages are gone with it, without events of their own."""
+
+    user_id: str
+
+
+StreamEvent: TypeAlias = (
+    StreamOpened
+    | MessagePosted
+    | Mentioned
+    | MessageEdited
+    | MessageRetracted
+    | RoomChanged
+    | PersonChanged
+    | PersonDeleted
+)

@@ -1,0 +1,27 @@
+"""The table `ignored`: how many messages were not for the agent, per room and cause."""
+
+from collections.abc import Mapping
+
+from sqlite_utils import Database
+
+__all__ = ["add"]
+
+ADD = """
+    insert into ignored (scope, room_id, cause, messages, last_at) values (?, ?, ?, ?, ?)
+    on conflict (scope, room_id, cause)
+    do update set messages = messages + excluded.messages, last_at = excluded.last_at
+"""
+
+
+def add(db: Database, scope: str, counts: Mapping[tuple[str, str], int], at: str) -> None:
+    """Add to the counters.
+
+    Args:
+        db: the state file.
+        scope: the profile.
+        counts: messages per room ID and cause.
+        at: time of the newest of them.
+    """
+    db.conn.executemany(
+        ADD, [(scope, room_id, cause, count, at) for (room_id, cause), count in counts.items()]
+    )

@@ -1,0 +1,85 @@
+"""The table `outbox`: the parts of everything the plugin posts, confirmed or not."""
+
+from typing import NamedTuple
+
+from sqlite_utils import Database
+
+from .rows import fetch_all, fetch_one, insert, upsert
+
+__all__ = ["PartRow", "add", "find", "is_own", "not_closed", "of_delivery", "of_turn", "save"]
+
+KEYS = ("scope", "outbox_id")
+
+
+class PartRow(NamedTuple):
+    """One part of one delivery."""
+
+    scope: str
+    outbox_id: str
+    """Delivery ID and part number."""
+    delivery_id: str
+    turn_id: str | None
+    """Trigger of the turn it belongs to; None: posted outside a turn."""
+    kind: str
+    """`answer` (ends the turn), `interim` (during a turn), `other` (outside one)."""
+    part: int
+    """From 1."""
+    parts: int
+    room_id: str
+    thread_root_id: str | None
+    in_reply_to: str | None
+    body: str | None
+    """What is posted; None once it was delivered."""
+    bytes: int
+    """Length of the body in UTF-8."""
+    digest: str
+    """SHA-256 of the body, hexadecimal."""
+    state: str
+    reason: str | None
+    attempt: int
+    message_id: str | None
+    created_at: str
+    updated_at: str
+
+
+def add(db: Database, row: PartRow) -> None:
+    """Write a new part.
+
+    Raises:
+        sqlite3.IntegrityError: this part of the delivery is there already.
+    """
+    insert(db, "outbox", row)
+
+
+def save(db: Database, row: PartRow) -> None:
+    """Give the row of a part these values."""
+    upsert(db, "outbox", row, KEYS)
+
+
+def find(db: Database, scope: str, outbox_id: str) -> PartRow | None:
+    """Return a part, or None."""
+    return fetch_one(db, PartRow, "outbox", "scope = ? and outbox_id = ?", (scope, outbox_id))
+
+
+def of_delivery(db: Database, scope: str, delivery_id: str) -> list[PartRow]:
+    """Return the parts of a delivery, in order."""
+    where = "scope = ? and delivery_id = ? order by part"
+    return fetch_all(db, PartRow, "outbox", where, (scope, delivery_id))
+
+
+def of_turn(db: Database, scope: str, turn_id: str) -> list[PartRow]:
+    """Return what was posted for a turn, in order of making."""
+    where = "scope = ? and turn_id = ? order by created_at, outbox_id"
+    return fetch_all(db, PartRow, "outbox", where, (scope, turn_id))
+
+
+def not_closed(db: Database, scope: str) -> list[PartRow]:
+    """Return the parts that are neither delivered nor superseded, in order of making."""
+    where = "scope = ? and state not in ('delivered', 'superseded') order by created_at, outbox_id"
+    return fetch_all(db, PartRow, "outbox", where, (scope,))
+
+
+def is_own(db: Database, scope: str, message_id: str) -> bool:
+    """Tell whether a message is a part of ours."""
+    where = "scope = ? and message_id = ?"
+    return fetch_one(db, PartRow, "outbox", where, (scope, message_id)) is not None

@@ -1,0 +1,45 @@
+"""The table `threads`: what each session holds of its thread or direct conversation."""
+
+from typing import NamedTuple
+
+from sqlite_utils import Database
+
+from .rows import fetch_all, fetch_one, upsert
+
+__all__ = ["ThreadRow", "find", "load_all", "save"]
+
+
+class ThreadRow(NamedTuple):
+    """One thread, or one direct conversation, that has a session."""
+
+    scope: str
+    session_key: str
+    room_id: str
+    room_kind: str
+    """`channel` or `direct`."""
+    thread_root_id: str | None
+    """None in a direct conversation."""
+    state: str
+    frontier_id: str | None
+    session_token: str | None
+    """Stored with the session, too: tells a replaced session; None until it was stored."""
+    gap: int
+    """The newest gap in the stream this row has taken account of."""
+    created_at: str
+    updated_at: str
+
+
+def save(db: Database, row: ThreadRow) -> None:
+    """Give the row of a thread these values."""
+    upsert(db, "threads", row, ("scope", "session_key"))
+
+
+def find(db: Database, scope: str, session_key: str) -> ThreadRow | None:
+    """Return the thread of a session key, or None."""
+    where = "scope = ? and session_key = ?"
+    return fetch_one(db, ThreadRow, "threads", where, (scope, session_key))
+
+
+def load_all(db: Database, scope: str) -> list[ThreadRow]:
+    """Return all threads."""
+    return fetch_all(db, ThreadRow, "threads", "scope = ?", (scope,))

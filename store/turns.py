@@ -1,0 +1,94 @@
+"""The table `turns`: one row per message that could become a run of the agent."""
+
+from typing import NamedTuple
+
+from sqlite_utils import Database
+
+from .rows import fetch_all, fetch_one, insert, upsert
+
+__all__ = ["TurnRow", "find", "in_lane", "last_answered", "not_closed", "receive", "save"]
+
+KEYS = ("scope", "message_id")
+
+
+class TurnRow(NamedTuple):
+    """One turn."""
+
+    scope: str
+    message_id: str
+    room_id: str
+    room_kind: str
+    """`channel` or `direct`."""
+    thread_root_id: str | None
+    """Root of the thread it is answered in; None in a direct conversation."""
+    session_key: str
+    author_id: str
+    author_name: str
+    body: str | None
+    """What the person wrote; None once the turn is closed and nothing needs it any more."""
+    digest: str
+    """Of text and attachment IDs: tells whether an edit changed anything."""
+    attachment_ids: str
+    """JSON list."""
+    in_reply_to: str | None
+    posted_at: str
+    """The server's time of the message."""
+    received_at: str
+    """Our time of the receipt."""
+    lane_order: int
+    """Order of receipt over all lanes."""
+    state: str
+    reason: str | None
+    cause: str | None
+    attempt: int
+    carrier_id: str | None
+    ends_as: str | None
+    ended_by: str | None
+    ended_with: str | None
+    frontier_before: str | None
+    """Frontier of the thread before this turn's hand-over; None: none was known."""
+    updated_at: str
+    closed_at: str | None
+    """When it came to rest; None while something is still to be done about it."""
+
+
+def receive(db: Database, row: TurnRow) -> TurnRow | None:
+    """Write the receipt of a message, with the next place in the order.
+
+    Returns:
+        The row as written, or None when the message has a row already.
+    """
+    if find(db, row.scope, row.message_id) is not None:
+        return None
+    newest = db.conn.execute("select coalesce(max(lane_order), 0) from turns").fetchone()[0]
+    written = row._replace(lane_order=newest + 1)
+    insert(db, "turns", written)
+    return written
+
+
+def save(db: Database, row: TurnRow) -> None:
+    """Give the row of a turn these values."""
+    upsert(db, "turns", row, KEYS)
+
+
+def find(db: Database, scope: str, message_id: str) -> TurnRow | None:
+    """Return the turn of a message, or None."""
+    return fetch_one(db, TurnRow, "turns", "scope = ? and message_id = ?", (scope, message_id))
+
+
+def in_lane(db: Database, scope: str, session_key: str) -> list[TurnRow]:
+    """Return the turns of a session key that are not closed, in order of receipt."""
+    where = "scope = ? and session_key = ? and closed_at is null order by lane_order"
+    return fetch_all(db, TurnRow, "turns", where, (scope, session_key))
+
+
+def not_closed(db: Database, scope: str) -> list[TurnRow]:
+    """Return all turns that are not closed, in order of receipt."""
+    where = "scope = ? and closed_at is null order by lane_order"
+    return fetch_all(db, TurnRow, "turns", where, (scope,))
+
+
+def last_answered(db: Database, scope: str, session_key: str) -> TurnRow | None:
+    """Return the newest turn of a session key that was answered, or None."""
+    where = "scope = ? and session_key = ? and state = 'answered' order by lane_order desc"
+    return fetch_one(db, TurnRow, "turns", where, (scope, session_key))
