@@ -1,0 +1,35 @@
+"""What the operator decided about who may talk to the agent, and when it is meant."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["FollowUps", "Policy"]
+
+
+class FollowUps(Enum):
+    """Whose messages count without a mention in a thread where the agent answered."""
+
+    OFF = "off"
+    ASKER = "asker"
+    """The person whose question runs, waits or was answered last there."""
+    ANYONE = "anyone"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings that admission reads."""
+
+    allowed_user_entries: tuple[str, ...] = ()
+    """Logins or user IDs, as written; `*` is everybody."""
+    allow_all: bool = False
+    strangers_reach_gateway: bool = False
+    """Whether a stranger's direct message goes to the gateway (pairing, decline)."""
+    require_mention: bool = True
+    free_rooms: tuple[str, ...] = ()
+    """Rooms that need no mention: IDs or names."""
+    allowed_rooms: tuple[str, ...] | None = None
+    """Rooms to answer in: IDs or names; None: every room the account is in."""
+    role_mentions: bool = True
+    broadcast_mentions: bool = False
+    answer_replies: bool = True
+    follow_ups: FollowUps = FollowUps.ASKER
