@@ -1,5 +1,6 @@
 """The base class of all charts: nothing is swallowed, nothing half done."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Generic, TypeVar
 
 from statemachine import State, StateChart
@@ -29,6 +30,8 @@ class Chart(StateChart[RecordT], Generic[RecordT]):
 
     MACHINE: ClassVar[str]
     """Name in the column `machine` of the table `transitions`."""
+    MEANING: ClassVar[Mapping[str, str]]
+    """What each state means, in the words of whoever reads the table."""
     CLOSED: ClassVar[frozenset[str]] = frozenset()
     """States in which the thing is over; drawn with an arrow to the end."""
 

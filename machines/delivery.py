@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .chart import Chart, State
+from .chart import Chart, State, stay
 from .driver import Record, Slot
 
-__all__ = ["DeliveryChart", "PartRecord", "Posted", "Refusal"]
+__all__ = ["OUTCOME_UNKNOWN", "DeliveryChart", "PartRecord", "Posted", "Refusal"]
+
+OUTCOME_UNKNOWN = "outcome_unknown"
+"""Reason of a part that was given up while nobody knew whether the server had posted it."""
 
 
 @dataclass(slots=True)
@@ -16,7 +19,7 @@ class PartRecord(Record):
 
     state: str = "pending"
     reason: str | None = None
-    """Why it was refused, or what is not known; None elsewhere."""
+    """Why it was refused or postponed, or what is not known; None elsewhere."""
     attempt: int = 0
     """How often the server was asked to post it."""
     message_id: str | None = None
@@ -46,7 +49,7 @@ class DeliveryChart(Chart[Slot[PartRecord]]):
         "pending": "to be posted",
         "sending": "the server was asked to post it and has not answered",
         "delivered": "it is in the room, as `message_id`",
-        "refused": "it was not posted and will not be by itself, `reason` says why",
+        "refused": "given up, `reason` says why; only a retry helps",
         "uncertain": "the server may have posted it: the room is read back before anything else",
         "superseded": "never sent: its run was stopped",
     }
@@ -67,11 +70,11 @@ class DeliveryChart(Chart[Slot[PartRecord]]):
     )
     postpone = sending.to(pending, on="note_reason")
     doubt = sending.to(uncertain, on="note_reason") | uncertain.to(uncertain, on="note_reason")
-    find_nothing = uncertain.to(pending)
+    find_nothing = uncertain.to(pending, on="clear_reason")
     refuse = (
         pending.to(refused, on="note_reason")
         | sending.to(refused, on="note_reason")
-        | uncertain.to(refused, on="note_reason")
+        | uncertain.to(refused, on="give_up")
     )
     supersede = (
         pending.to(superseded)
@@ -79,7 +82,12 @@ class DeliveryChart(Chart[Slot[PartRecord]]):
         | delivered.to(delivered)
         | superseded.to(superseded)
     )
-    retry = refused.to(pending, on="clear_reason") | delivered.to(delivered)
+    retry = (
+        refused.to(uncertain, cond="is_unknown")
+        | refused.to(pending, on="clear_reason")
+        # A retry is of all parts of an answer and sends only what is missing.
+        | stay(pending, sending, delivered, uncertain, superseded)
+    )
 
     def count_attempt(self) -> None:
         """One more call."""
@@ -95,6 +103,14 @@ class DeliveryChart(Chart[Slot[PartRecord]]):
         """Write down what was said."""
         self.model.record.reason = ev.reason
 
+    def give_up(self) -> None:
+        """Whatever the last look at the room said, the outcome is what is not known."""
+        self.model.record.reason = OUTCOME_UNKNOWN
+
     def clear_reason(self) -> None:
         """The reason belonged to the attempt before."""
         self.model.record.reason = None
+
+    def is_unknown(self) -> bool:
+        """Tell whether it may be in the room all the same: then look there first."""
+        return self.model.record.reason == OUTCOME_UNKNOWN

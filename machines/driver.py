@@ -15,7 +15,7 @@ __all__ = ["Driver", "Record", "ReentrantFireError", "Slot", "Step", "UnknownSta
 
 @dataclass(slots=True)
 class Record:
-    """What a chart decides and a row keeps; no methods, since charts call what looks like a hook."""
+    """What a chart decides and a row keeps; no methods, as charts call what looks like a hook."""
 
     state: str
 
@@ -49,10 +49,12 @@ class Slot(Generic[RecT]):
     __slots__ = ("record",)
 
     def __init__(self, record: RecT) -> None:
+        """Load a record."""
         self.record = record
 
     @property
     def state(self) -> str:
+        """Where the loaded record stands; setting it is the library's business."""
         return self.record.state
 
     @state.setter

@@ -67,7 +67,11 @@ class PromptChart(Chart[Slot[PromptRecord]]):
     expired = State()
     withdrawn = State()
 
-    show = posting.to(open, on="note_message")
+    show = (
+        posting.to(open, on="note_message")
+        # Withdrawn while it was being posted: the message has to be known to be edited.
+        | withdrawn.to(withdrawn, on="note_message")
+    )
     approve = open.to(approved, on="note_who")
     deny = open.to(denied, on="note_who")
     answer = open.to(answered, on="note_who")

@@ -7,7 +7,7 @@ from typing import ClassVar
 from .chart import Chart, State
 from .driver import Record, Slot
 
-__all__ = ["Advance", "Frontier", "ThreadChart", "ThreadRecord"]
+__all__ = ["Advance", "Frontier", "ThreadChart", "ThreadRecord", "Undo"]
 
 
 @dataclass(slots=True)
@@ -31,9 +31,19 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Payload of `clear` and `undo`: where the frontier is put."""
+    """Payload of `clear`: where the frontier is put."""
 
+    frontier_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Payload of `undo`: where the thread stood before the hand-over that is undone."""
+
+    state: str
+    """Its state then: without a frontier, only this tells fresh from blind."""
     frontier_id: str | None
+    """Its frontier then; None when it was fresh or blind."""
 
 
 class ThreadChart(Chart[Slot[ThreadRecord]]):
@@ -54,20 +64,25 @@ class ThreadChart(Chart[Slot[ThreadRecord]]):
 
     lose_frontier = fresh.to(blind)
     hand_over = (
-        fresh.to(seeded, on="advance")
+        # What the first block leaves out never comes later: a fresh thread is drained at once.
+        fresh.to(seeded, cond="is_drained", on="advance")
         | blind.to(seeded, cond="is_drained", on="advance")
         | blind.to(blind)
-        | seeded.to(seeded, on="advance")
+        | seeded.to(seeded, cond="is_drained", on="advance")
         | behind.to(seeded, cond="is_drained", on="advance")
         | behind.to(behind, on="advance")
     )
     fall_behind = seeded.to(behind) | behind.to(behind) | blind.to(blind) | fresh.to(fresh)
     undo = (
-        seeded.to(fresh, cond="had_none", on="place")
-        | seeded.to(behind, on="place")
-        | behind.to(fresh, cond="had_none", on="place")
-        | behind.to(behind, on="place")
+        seeded.to(fresh, cond="was_fresh", on="forget")
+        | seeded.to(blind, cond="was_blind", on="forget")
+        | seeded.to(behind, on="put_back")
+        | behind.to(fresh, cond="was_fresh", on="forget")
+        | behind.to(blind, cond="was_blind", on="forget")
+        | behind.to(behind, on="put_back")
         | blind.to(blind)
+        # The session was lost while the hand-over was under way.
+        | fresh.to(fresh)
     )
     clear = (
         fresh.to(seeded, on="place")
@@ -87,17 +102,25 @@ class ThreadChart(Chart[Slot[ThreadRecord]]):
         self.model.record.frontier_id = ev.frontier_id
 
     def place(self, ev: Frontier) -> None:
-        """Put the frontier where a command or an undone hand-over says."""
+        """Put the frontier at the command that cleared the session."""
+        self.model.record.frontier_id = ev.frontier_id
+
+    def put_back(self, ev: Undo) -> None:
+        """Put the frontier where it was before the hand-over."""
         self.model.record.frontier_id = ev.frontier_id
 
     def forget(self) -> None:
-        """The session that held something is gone."""
+        """What the session holds, if anything, is not known by a frontier."""
         self.model.record.frontier_id = None
 
     def is_drained(self, ev: Advance) -> bool:
         """Tell whether nothing older than the trigger is still to come."""
         return ev.drained
 
-    def had_none(self, ev: Frontier) -> bool:
-        """Tell whether no frontier was known before the undone hand-over."""
-        return ev.frontier_id is None
+    def was_fresh(self, ev: Undo) -> bool:
+        """Tell whether the undone hand-over was the first of its session."""
+        return ev.state == "fresh"
+
+    def was_blind(self, ev: Undo) -> bool:
+        """Tell whether the session held an unknown part before the undone hand-over."""
+        return ev.state == "blind"

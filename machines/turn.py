@@ -150,6 +150,8 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         handed.to(interrupted, on="note_reason")
         | processing.to(interrupted, on="note_reason")
         | interrupted.to(interrupted, on="note_reason")
+        # What was to become of it still holds, whether or not the gateway resumes its run.
+        | stay(correcting, stopping)
     )
 
     # How a run ends.
@@ -193,13 +195,13 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | delivering.to(delivering)
     )
     end_run = stopping.to(retracted, cond="was_retracted") | stopping.to(cancelled)
-    retry = failed.to(queued, on="clear_reason") | expired.to(queued, on="clear_reason")
+    retry = failed.to(queued, on="begin_again") | expired.to(queued, on="begin_again")
 
     # Edits: `edit` is one that counts (by its author, in time, meant for the agent, new text).
     edit = (
         handed.to(correcting)
         | processing.to(correcting)
-        | interrupted.to(correcting)
+        | interrupted.to(correcting, on="clear_reason")
         | stay(received, admitted, queued, correcting, stopping, delivering, folded, bypassed)
         | stay(answered, silent, failed, cancelled, retracted, expired)
     )
@@ -241,6 +243,12 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         """The reason belonged to the state that is left."""
         self.model.record.reason = None
 
+    def begin_again(self) -> None:
+        """Nothing of how it ended holds any more."""
+        record = self.model.record
+        record.reason = record.carrier_id = None
+        record.ends_as = record.ended_by = record.ended_with = None
+
     def count_attempt(self) -> None:
         """One more hand-over."""
         self.model.record.attempt += 1
@@ -258,10 +266,12 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         """Write down what the turn becomes once its run has ended."""
         record = self.model.record
         record.ends_as, record.ended_by, record.ended_with = ev.ends_as, ev.by, ev.command
+        record.reason = None
 
     def end_retracted(self) -> None:
         """A deletion wins over a command: the message is gone."""
         self.model.record.ends_as = "retracted"
+        self.model.record.reason = None
 
     def was_retracted(self) -> bool:
         """Tell whether the run was stopped because its message was deleted."""
