@@ -1,0 +1,167 @@
+"""Connect unary calls over HTTP, driven by the protobuf descriptors.
+
+`POST /api/connect/{package.Service}/{Method}` with a binary or JSON message in, the same kind
+out; refusals are JSON with code and text for both. What is no service or method of the server
+is a plain 404.
+Source: Connect protocol, "Unary-Request"; Chatto 0.4.20, cli/internal/connectapi.
+"""
+
+import gzip
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from .accounts import Account
+from .credentials import Credentials
+from .faults import Call, Faults
+from .fieldrules import FieldRules
+from .pb import SERVICES, Proto, message_class, parse_binary, parse_json, write_json
+from .refusals import HTTP_STATUS, Code, RefusedError, invalid, unauthenticated
+from .services import PUBLIC
+
+PREFIX = "/api/connect"
+MAX_REQUEST = 1 << 20  # bytes, unpacked
+MAX_CHUNK_REQUEST = (512 + 64) << 10  # bytes, for UploadChunk
+BINARY, JSON = "application/proto", "application/json"
+
+Handler = Callable[[Proto, Account | None], Proto]
+"""Answers one call: request and caller in, answer out; raises RefusedError."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    name: str
+    """`Service/Method` without the package."""
+    request_class: Proto
+    handler: Handler | None
+    """None: the method exists, but nothing here answers it."""
+    is_public: bool
+    max_request: int
+
+
+class ConnectApp:
+    """The ASGI application below `/api/connect`."""
+
+    def __init__(
+        self,
+        services: Mapping[str, tuple[object, ...]],
+        credentials: Credentials,
+        faults: Faults,
+        calls: Counter[str],
+    ) -> None:
+        """Answer calls.
+
+        Args:
+            services: the objects that answer them, by full name of the service.
+            credentials: who may call.
+            faults: what stands between a call and its answer.
+            calls: counts every call that reaches a method, by `Service/Method`.
+        """
+        self._credentials = credentials
+        self._faults = faults
+        self._calls = calls
+        self._rules = FieldRules()
+        self._methods: dict[str, _Method] = {}
+        for full_name, descriptor in SERVICES.items():
+            for method in descriptor.methods:
+                path = f"{PREFIX}/{full_name}/{method.name}"
+                self._methods[path] = _method(full_name, method, services.get(full_name, ()))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        method = self._methods.get(scope["path"])
+        if method is None:
+            await PlainTextResponse("404 page not found\n", 404)(scope, receive, send)
+            return
+        self._calls[method.name] += 1
+        request = Request(scope, receive)
+        is_json = request.headers.get("content-type", "").startswith(JSON)
+        try:
+            caller = self._caller(request, method)
+            message = _parse(await request.body(), request, method, is_json=is_json)
+            self._rules.check(message)
+            call = Call(method.name, message, caller.id if caller else "")
+            answer = await self._faults.applying(call, _applied(method, message, caller))
+        except RefusedError as error:
+            await _refusal(error)(scope, receive, send)
+            return
+        response = _answer(answer, is_json=is_json)
+        await self._faults.answering(call, lambda: response(scope, receive, send))
+
+    def _caller(self, request: Request, method: _Method) -> Account | None:
+        authorization = request.headers.get("authorization", "")
+        caller = self._credentials.caller(authorization, request.cookies)
+        if caller is None and not method.is_public:
+            raise unauthenticated()
+        return caller
+
+
+def _method(full_name: str, descriptor: Proto, answering: tuple[object, ...]) -> _Method:
+    handler_name = snake_case(descriptor.name)
+    found = (getattr(one, handler_name, None) for one in answering)
+    is_chunk = descriptor.name == "UploadChunk"
+    return _Method(
+        name=f"{full_name.rpartition('.')[2]}/{descriptor.name}",
+        request_class=message_class(descriptor.input_type),
+        handler=next((one for one in found if one is not None), None),
+        is_public=full_name in PUBLIC,
+        max_request=MAX_CHUNK_REQUEST if is_chunk else MAX_REQUEST,
+    )
+
+
+def snake_case(name: str) -> str:
+    """Return a method's name in Python's spelling: `StartDM` is `start_dm`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _applied(
+    method: _Method, message: Proto, caller: Account | None
+) -> Callable[[], Awaitable[Proto]]:
+    async def apply() -> Proto:
+        if method.handler is None:
+            raise RefusedError(Code.UNIMPLEMENTED, f"{method.name} is not implemented")
+        return method.handler(message, caller)
+
+    return apply
+
+
+def _parse(body: bytes, request: Request, method: _Method, *, is_json: bool) -> Proto:
+    """Unpack and read a request.
+
+    Raises:
+        RefusedError: it is too large (counted unpacked) or cannot be read.
+    """
+    if request.headers.get("content-encoding") == "gzip":
+        try:
+            body = gzip.decompress(body)
+        except (OSError, EOFError, zlib.error) as error:
+            raise invalid(f"decompress: {error}") from error
+    if len(body) > method.max_request:
+        raise RefusedError(
+            Code.RESOURCE_EXHAUSTED,
+            f"message size {len(body)} is larger than configured max {method.max_request}",
+        )
+    try:
+        if is_json:
+            return parse_json(body.decode() or "{}", method.request_class())
+        return parse_binary(body, method.request_class)
+    except ValueError as error:
+        raise invalid(f"unmarshal message: {error}") from error
+
+
+def _answer(message: Proto, *, is_json: bool) -> Response:
+    if is_json:
+        return Response(write_json(message), media_type=JSON)
+    return Response(message.SerializeToString(), media_type=BINARY)
+
+
+def _refusal(error: RefusedError) -> Response:
+    body = json.dumps({"code": error.code, "message": error.message})
+    return Response(body, HTTP_STATUS[error.code], media_type=JSON)
