@@ -1,0 +1,288 @@
+"""The gateway as the sessions see it: sources, keys, authorisation, hand-over, status."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection
+from enum import Enum
+
+from gateway.platforms.base import BasePlatformAdapter, MessageEvent, MessageType
+from gateway.session import SessionSource, build_session_key
+
+from ..sessions.facts import Person, Place, RoomKind
+from ..sessions.ports import ConnectionReport, HandOver, TurnOrder
+from .ready_watch import ReadyWatch
+from .settings import Settings
+
+__all__ = ["ChatType", "GatewayPort", "key_of_source"]
+
+logger = logging.getLogger(__name__)
+
+EVERYBODY = "*"
+DEAD_SLOT_S = 1_800.0
+"""After so long a run that holds a key without a task of ours counts as dead: the gateway's own
+default, and it clears such a slot only when the next message comes.
+Source: Hermes 0.22, gateway/run_inbound.py:_hm_evict_idle_stale_agent."""
+
+
+class ChatType(Enum):
+    """The gateway's word for a place; it is part of every session key, so never change one."""
+
+    THREAD = "thread"
+    DIRECT = "dm"
+
+
+class GatewayPort:
+    """Fulfils `Gateway` for one adapter object, between its connect and its disconnect."""
+
+    def __init__(
+        self,
+        adapter: BasePlatformAdapter,
+        settings: Settings,
+        tell_ready: Callable[[str], None],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Speak for an adapter.
+
+        Args:
+            adapter: whose base class is the way into the gateway.
+            settings: of this start.
+            tell_ready: called when a key that was not ready has become it.
+            monotonic: seconds that never go back.
+        """
+        self._adapter = adapter
+        self._settings = settings
+        self._monotonic = monotonic
+        self._allowed_ids: frozenset[str] = frozenset()
+        self._slot_held_since: dict[str, float] = {}
+        self._is_lost = False
+        self._watch = ReadyWatch(self._is_free, tell_ready)
+        self._farewells: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is being opened again."""
+        return self._is_lost
+
+    @property
+    def allowed_ids(self) -> frozenset[str]:
+        """The accounts the operator's list names, as far as they were resolved."""
+        return self._allowed_ids
+
+    def close(self) -> None:
+        """Watch no key any more."""
+        self._watch.close()
+
+    def session_key(self, place: Place) -> str:
+        """Return the gateway's own key of the session for a place."""
+        return key_of_source(self._adapter, self._source(place))
+
+    def allow(self, user_ids: Collection[str]) -> None:
+        """Take the accounts that the operator's list names; replaces those of before."""
+        self._allowed_ids = frozenset(user_ids)
+
+    def may_speak(self, author_id: str, place: Place) -> bool:
+        """Tell whether this account may talk to the agent here.
+
+        The operator's list lets in by any of its ways, also where the gateway reads only the
+        environment or knows only IDs; everything else is the gateway's own check. No answer
+        of it is a no.
+        """
+        if self._is_listed(author_id):
+            return True
+        answer = self._adapter._is_sender_authorized(  # noqa: SLF001 - offered to adapters
+            author_id, _chat_type(place).value, place.room_id
+        )
+        return answer is True
+
+    def is_ready(self, session_key: str) -> bool:
+        """Tell whether an event for this key would be run now; else watch it until it would."""
+        is_free = self._is_free(session_key)
+        if not is_free:
+            self._watch.wait_for(session_key)
+        return is_free
+
+    async def hand_over(self, order: TurnOrder) -> HandOver:
+        """Give one turn, or command, to the gateway.
+
+        `_gateway_accepted` says that the event got a task of its own or was parked for one;
+        it says nothing about authorisation, which the task asks later. On a busy key it stays
+        False when the event was handled at once (commands, answers to the gateway's questions),
+        steered or redirected into the run, held in the burst window of the queue mode, or
+        dropped there: all of it is the running turn's affair. On a free key False means
+        dropped. Behind the start-up gate the event would be accepted, end at once and be
+        played again later under the same ID, so it is not given.
+        Source: Hermes 0.22, gateway/platforms/base.py: handle_message,
+        _handle_message_while_active; gateway/run_busy.py; gateway/run_inbound.py:_hm_admit_event.
+        """
+        if not self._is_gate_open():
+            return HandOver.NOT_TAKEN
+        event = self._event(order)
+        key = key_of_source(self._adapter, event.source)
+        was_busy = key in self._adapter._active_sessions  # noqa: SLF001
+        await self._adapter.handle_message(event)
+        if self._got_a_run(event, key, was_busy=was_busy):
+            return HandOver.TAKEN
+        return HandOver.FOLDED if was_busy else HandOver.NOT_TAKEN
+
+    def _got_a_run(self, event: MessageEvent, key: str, *, was_busy: bool) -> bool:
+        accepted = getattr(event, "_gateway_accepted", None)
+        if accepted is not None:
+            return accepted is True
+        # 0.19 records nothing; there a free key that became busy is the sign
+        return not was_busy and key in self._adapter._active_sessions  # noqa: SLF001
+
+    async def report(self, what: ConnectionReport, text: str) -> None:
+        """Tell the gateway how the connection is.
+
+        A refusal makes the gateway disconnect the adapter, which stops the sessions this very
+        call comes from; so that part runs in a task of its own.
+        """
+        match what:
+            case ConnectionReport.LIVE:
+                self._mark(is_lost=False)
+            case ConnectionReport.LOST:
+                logger.warning("Chatto: %s", text)
+                self._mark(is_lost=True)
+            case ConnectionReport.REFUSED:
+                logger.error("Chatto: %s", text)
+                self._adapter._set_fatal_error(  # noqa: SLF001
+                    "chatto_refused", text, retryable=False
+                )
+                self._say_goodbye()
+
+    def _mark(self, *, is_lost: bool) -> None:
+        """Publish the state; 0.22 shows a lost connection as one that is being retried."""
+        self._is_lost = is_lost
+        self._adapter._mark_connected()  # noqa: SLF001
+
+    def _say_goodbye(self) -> None:
+        task = asyncio.get_running_loop().create_task(
+            self._adapter._notify_fatal_error()  # noqa: SLF001
+        )
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+
+    def _is_listed(self, author_id: str) -> bool:
+        entries = self._settings.allowed_users
+        return (
+            self._settings.allow_all_users
+            or EVERYBODY in entries
+            or author_id in entries
+            or author_id in self._allowed_ids
+        )
+
+    def _is_gate_open(self) -> bool:
+        runner = self._adapter.gateway_runner
+        return not getattr(runner, "_startup_restore_in_progress", False)
+
+    def _is_free(self, session_key: str) -> bool:
+        runner = self._adapter.gateway_runner
+        is_closing = getattr(runner, "_draining", False) or getattr(
+            runner, "_external_drain_active", False
+        )
+        if is_closing or not self._is_gate_open() or self._is_guarded(session_key):
+            return False
+        return not self._is_slot_held(session_key)
+
+    def _is_guarded(self, session_key: str) -> bool:
+        """Tell whether the adapter's own task holds the key; a finished one does not."""
+        adapter = self._adapter
+        is_held = session_key in adapter._active_sessions  # noqa: SLF001
+        return is_held and not adapter._session_task_is_stale(session_key)  # noqa: SLF001
+
+    def _is_slot_held(self, session_key: str) -> bool:
+        """Tell whether the runner counts a run of this key that no task of ours carries.
+
+        That happens while it resumes a turn after a restart, and for runs of an adapter object
+        that was replaced.
+        """
+        if not self._is_running(session_key):
+            self._slot_held_since.pop(session_key, None)
+            return False
+        now = self._monotonic()
+        return now - self._slot_held_since.setdefault(session_key, now) < DEAD_SLOT_S
+
+    def _is_running(self, session_key: str) -> bool:
+        runner = self._adapter.gateway_runner
+        ask = getattr(runner, "_is_session_running", None)
+        if ask is not None:
+            return bool(ask(session_key))
+        return session_key in getattr(runner, "_running_agents", ())  # 0.19
+
+    def _source(self, place: Place, order: TurnOrder | None = None) -> SessionSource:
+        author = order.author if order else None
+        return self._adapter.build_source(
+            chat_id=place.room_id,
+            chat_name=_chat_name(place, order),
+            chat_type=_chat_type(place).value,
+            thread_id=place.thread_root_id,
+            user_id=author.user_id if author else None,
+            user_name=_name(author) if author else None,
+            message_id=order.message_id if order else None,
+            role_authorized=bool(author and self._is_listed(author.user_id)),
+        )
+
+    def _event(self, order: TurnOrder) -> MessageEvent:
+        event = MessageEvent(
+            text=order.text,
+            message_type=MessageType.TEXT,
+            source=self._source(order.place, order),
+            message_id=order.message_id,
+            timestamp=order.posted_at,
+            channel_context=order.context,
+        )
+        extras: dict[str, object] = {
+            "user_id": order.author.user_id,
+            "user_name": _name(order.author),
+        }
+        if order.reply_to_id is not None and order.reply_to_text is not None:
+            extras |= _reply(order)
+        for name, value in extras.items():
+            if hasattr(event, name):  # 0.19 knows fewer
+                setattr(event, name, value)
+        return event
+
+
+def _reply(order: TurnOrder) -> dict[str, object]:
+    author = order.reply_to_author
+    return {
+        "reply_to_message_id": order.reply_to_id,
+        "reply_to_text": order.reply_to_text,
+        "reply_to_author_id": author.user_id if author else None,
+        "reply_to_author_name": _name(author) if author else None,
+        "reply_to_is_own_message": order.reply_to_is_own,
+    }
+
+
+def key_of_source(adapter: BasePlatformAdapter, source: SessionSource) -> str:
+    """Return the key the adapter's base class derives for a source.
+
+    Source: Hermes 0.22, BasePlatformAdapter._source_session_key; 0.19 has no such method and
+    builds it in place from the same two extras.
+    """
+    derive = getattr(adapter, "_source_session_key", None)
+    if derive is not None:
+        return str(derive(source))
+    extra = adapter.config.extra
+    key = build_session_key(
+        source,
+        group_sessions_per_user=extra.get("group_sessions_per_user", True),
+        thread_sessions_per_user=extra.get("thread_sessions_per_user", False),
+    )
+    return str(key)
+
+
+def _chat_type(place: Place) -> ChatType:
+    return ChatType.DIRECT if place.kind is RoomKind.DIRECT else ChatType.THREAD
+
+
+def _chat_name(place: Place, order: TurnOrder | None) -> str:
+    if order is None:
+        return place.room_id
+    return order.room_name or _name(order.author)
+
+
+def _name(person: Person) -> str:
+    return person.display_name or person.login

@@ -1,0 +1,254 @@
+# ruff: noqa: E501, FBT003, RUF009 - one line per setting is what makes the class a table
+"""The operator's settings: one table, read from the environment, `config.yaml` and defaults.
+
+A setting is one line of `Settings`. Its key is the attribute (without the unit), its variable
+`CHATTO_` and the key in capitals. `plugin.yaml` and README's table are made from it
+(`settings_pages`).
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..sessions.policy import FollowUps, Policy
+from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
+
+__all__ = [
+    "Row",
+    "Settings",
+    "SettingsError",
+    "admission_policy",
+    "missing_credential",
+    "resolve",
+    "settings_rows",
+    "split_home",
+]
+
+T = TypeVar("T")
+
+ACCOUNT = "Account"
+WHO = "Who"
+WHERE = "Where and when"
+LIMITS = "Connection and limits"
+
+GATEWAY_KEYS = frozenset(
+    {
+        "allow_admin_from", "allow_from", "channel_prompts", "cron_continuable_surface",
+        "dm_policy", "exclusive_bot_mentions", "gateway_restart_notification",
+        "group_allow_admin_from", "group_allow_from", "group_policy", "group_sessions_per_user",
+        "group_user_allowed_commands", "mention_patterns", "notice_delivery", "reply_in_thread",
+        "reply_prefix", "reply_to_mode", "send_read_receipts", "thread_sessions_per_user",
+        "typing_indicator", "typing_status_text", "user_allowed_commands",
+    }
+)  # fmt: skip
+"""What the gateway itself reads under a platform's `extra`, or copies into it."""
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the text is one line that names the entry and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    attribute: str
+    key: str
+    kind: Kind
+    default: Value
+    meaning: str
+    section: str
+    variable: str | None
+    """None: only `config.yaml` has it."""
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+def setting(  # noqa: PLR0913 - the columns of the table
+    kind: Kind,
+    default: T,
+    section: str,
+    meaning: str,
+    *,
+    choices: Sequence[str] = (),
+    is_required: bool = False,
+    has_variable: bool = True,
+) -> T:
+    """Describe one setting; the dataclass keeps the description beside the field."""
+    facts = {
+        "kind": kind,
+        "section": section,
+        "meaning": meaning,
+        "choices": tuple(choices),
+        "is_required": is_required,
+        "has_variable": has_variable,
+    }
+    described: T = field(default=default, metadata=facts)
+    return described
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator decided, read once per start. Secrets show themselves nowhere."""
+
+    # fmt: off
+    url: str | None = setting(Kind.TEXT, None, ACCOUNT, "address of the server as in the browser, `https://chat.example.org`", is_required=True)
+    token: Secret | None = setting(Kind.SECRET, None, ACCOUNT, "bearer token of the agent's account; used before login and password")
+    login: str | None = setting(Kind.TEXT, None, ACCOUNT, "login or e-mail address of the account")
+    password: Secret | None = setting(Kind.SECRET, None, ACCOUNT, "its password; a new token is fetched when the old one is refused")
+    allowed_users: tuple[str, ...] = setting(Kind.LIST, (), WHO, "people who may talk to the agent: logins or user IDs; `*` = everybody. The gateway's own means (`GATEWAY_ALLOWED_USERS`, pairing) let in too")
+    allow_all_users: bool = setting(Kind.BOOL, False, WHO, "everybody on the server may talk to the agent")
+    unauthorized_dm_behavior: str = setting(Kind.CHOICE, "ignore", WHO, "a stranger's direct message: `ignore` (silence), `decline`, `pair`", choices=("ignore", "decline", "pair"), has_variable=False)
+    allowed_channels: tuple[str, ...] | None = setting(Kind.LIST, None, WHERE, "rooms to answer in, by ID or name; not set = every room the account is in. Direct messages are not affected")
+    require_mention: bool = setting(Kind.BOOL, True, WHERE, "false: no room needs a mention")
+    free_response_channels: tuple[str, ...] = setting(Kind.LIST, (), WHERE, "rooms that need no mention, by ID or name; a message that is addressed to somebody else is left alone there too")
+    role_mentions: bool = setting(Kind.BOOL, True, WHERE, "the mention of a role the account holds counts")
+    broadcast_mentions: bool = setting(Kind.BOOL, False, WHERE, "`@all` and `@here` count")
+    answer_replies: bool = setting(Kind.BOOL, True, WHERE, "a reply to a message of the agent counts")
+    follow_ups: str = setting(Kind.CHOICE, "asker", WHERE, "messages without a mention in a thread where the agent answered: `off`, `asker` (whose question runs, waits or was answered last), `anyone`; never one that is addressed to somebody else", choices=("off", "asker", "anyone"))
+    home_channel: str | None = setting(Kind.TEXT, None, WHERE, "room, or ROOM/THREAD, for scheduled results and notices")
+    read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
+    send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
+    rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
+    # fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What came out, and what the operator should hear about it."""
+
+    settings: Settings
+    warnings: tuple[str, ...]
+    """One line each, fit for the log."""
+
+
+def settings_rows() -> tuple[Row, ...]:
+    """Return the table, in the order of `Settings`."""
+    return tuple(_row(described) for described in dataclasses.fields(Settings))
+
+
+def _row(described: "dataclasses.Field[Value]") -> Row:
+    facts = described.metadata
+    kind: Kind = facts["kind"]
+    key = described.name.removesuffix("_s") if kind is Kind.SECONDS else described.name
+    return Row(
+        attribute=described.name,
+        key=key,
+        kind=kind,
+        default=described.default if described.default is not dataclasses.MISSING else None,
+        meaning=facts["meaning"],
+        section=facts["section"],
+        variable=f"CHATTO_{key.upper()}" if facts["has_variable"] else None,
+        choices=facts["choices"],
+        is_required=facts["is_required"],
+    )
+
+
+def resolve(variable: Callable[[str], str | None], extra: Mapping[str, object]) -> Resolution:
+    """Read every setting: its variable, else its key, else its default.
+
+    Args:
+        variable: gives the value of a variable in the profile's scope; None: not set.
+        extra: `platforms.chatto.extra` of `config.yaml`.
+
+    Raises:
+        SettingsError: an entry has another structure than its kind.
+    """
+    warnings: list[str] = []
+    values: dict[str, Any] = {}  # the readers give what the fields say; a test compares them
+    rows = settings_rows()
+    for row in rows:
+        values[row.attribute] = _resolve_row(row, variable, extra, warnings)
+    warnings += _unknown_keys(extra, [row.key for row in rows])
+    settings = dataclasses.replace(Settings(), **values)
+    return Resolution(settings, tuple(warnings))
+
+
+def _resolve_row(
+    row: Row,
+    variable: Callable[[str], str | None],
+    extra: Mapping[str, object],
+    warnings: list[str],
+) -> Value:
+    written = _written(row, variable, extra)
+    if written is None:
+        return row.default
+    name, raw = written
+    try:
+        value = read_value(row.kind, raw, row.choices)
+    except JunkError as junk:
+        shown = "the value" if row.kind is Kind.SECRET else repr(raw)
+        warnings.append(f"{name}: {shown} is not {junk}; the default applies")
+        return row.default
+    except MalformedError as malformed:
+        message = f"{name} is not {malformed}. Correct it and restart the gateway."
+        raise SettingsError(message) from malformed
+    if value == ():
+        warnings.append(f"{name} is written but empty: that means none, not all")
+    return value
+
+
+def _written(
+    row: Row, variable: Callable[[str], str | None], extra: Mapping[str, object]
+) -> tuple[str, object] | None:
+    """Return where a setting is written and what; None where it is not."""
+    if row.variable is not None:
+        text = variable(row.variable)
+        if text is not None and text.strip():
+            return row.variable, text
+    raw = extra.get(row.key)
+    is_blank = raw is None or (isinstance(raw, str) and not raw.strip())
+    if row.key not in extra or (is_blank and row.kind is not Kind.LIST):
+        return None
+    return f"platforms.chatto.extra.{row.key}", raw
+
+
+def _unknown_keys(extra: Mapping[str, object], known: Sequence[str]) -> Iterator[str]:
+    for key in extra:
+        if key in known or key in GATEWAY_KEYS or str(key).startswith("_"):
+            continue
+        near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)
+        yield f"platforms.chatto.extra.{key} is no setting; the nearest is {near[0]}"
+
+
+def missing_credential(settings: Settings) -> str | None:
+    """Return in one line what is missing to connect, and the remedy; None: nothing is."""
+    if settings.url is None:
+        return (
+            "CHATTO_URL is not set: give the address of the Chatto server as in the browser, "
+            "for example https://chat.example.org (or url under platforms.chatto.extra)."
+        )
+    if settings.token is not None or (settings.login and settings.password):
+        return None
+    if settings.login:
+        return "CHATTO_PASSWORD is not set: give the password of the account in CHATTO_LOGIN."
+    if settings.password:
+        return "CHATTO_LOGIN is not set: give the login of the account CHATTO_PASSWORD belongs to."
+    return (
+        "No credential for Chatto: set CHATTO_TOKEN, or CHATTO_LOGIN and CHATTO_PASSWORD, "
+        "of the agent's own account."
+    )
+
+
+def admission_policy(settings: Settings) -> Policy:
+    """Return what admission reads of the settings."""
+    return Policy(
+        allowed_user_entries=settings.allowed_users,
+        allow_all=settings.allow_all_users,
+        strangers_reach_gateway=settings.unauthorized_dm_behavior != "ignore",
+        require_mention=settings.require_mention,
+        free_rooms=settings.free_response_channels,
+        allowed_rooms=settings.allowed_channels,
+        role_mentions=settings.role_mentions,
+        broadcast_mentions=settings.broadcast_mentions,
+        answer_replies=settings.answer_replies,
+        follow_ups=FollowUps(settings.follow_ups),
+    )
+
+
+def split_home(home: str) -> tuple[str, str | None]:
+    """Split `ROOM/THREAD` into room and thread root; None: the room itself."""
+    room, _, thread = home.partition("/")
+    return room.strip(), thread.strip() or None
