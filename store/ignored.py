@@ -13,7 +13,7 @@ ADD = """
 """
 
 
-def add(db: Database, scope: str, counts: Mapping[tuple[str, str], int], at: str) -> None:
+def add(db: Database, *, scope: str, counts: Mapping[tuple[str, str], int], at: str) -> None:
     """Add to the counters.
 
     Args:

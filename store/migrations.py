@@ -35,6 +35,7 @@ create table turns (
     ends_as text,
     ended_by text,
     ended_with text,
+    thread_before text,
     frontier_before text,
     updated_at text not null,
     closed_at text,
@@ -142,7 +143,7 @@ create table transitions (
     key text not null,
     message_id text,
     event text not null,
-    from_state text not null,
+    from_state text,
     to_state text not null,
     reason text,
     detail text
@@ -168,7 +169,8 @@ VIEWS = {
         order by received_at, lane_order
     """,
     "turn_story": """
-        select message_id, seq, at, machine, event, from_state || ' -> ' || to_state as step,
+        select message_id, seq, at, machine, event,
+               coalesce(from_state || ' -> ', '') || to_state as step,
                reason, detail, key
         from transitions
         where message_id is not null

@@ -1,12 +1,23 @@
 """The table `outbox`: the parts of everything the plugin posts, confirmed or not."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlite_utils import Database
 
 from .rows import fetch_all, fetch_one, insert, upsert
 
-__all__ = ["PartRow", "add", "find", "is_own", "not_closed", "of_delivery", "of_turn", "save"]
+__all__ = [
+    "PartRow",
+    "add",
+    "find",
+    "not_closed",
+    "of_delivery",
+    "of_turn",
+    "own_among",
+    "posted_in",
+    "save",
+]
 
 KEYS = ("scope", "outbox_id")
 
@@ -79,7 +90,21 @@ def not_closed(db: Database, scope: str) -> list[PartRow]:
     return fetch_all(db, PartRow, "outbox", where, (scope,))
 
 
-def is_own(db: Database, scope: str, message_id: str) -> bool:
-    """Tell whether a message is a part of ours."""
-    where = "scope = ? and message_id = ?"
-    return fetch_one(db, PartRow, "outbox", where, (scope, message_id)) is not None
+def own_among(db: Database, scope: str, message_ids: Collection[str]) -> frozenset[str]:
+    """Return which of these messages are parts of ours."""
+    marks = ", ".join("?" * len(message_ids))
+    rows = db.conn.execute(
+        f"select message_id from outbox where scope = ? and message_id in ({marks})",  # noqa: S608
+        (scope, *message_ids),
+    )
+    return frozenset(message_id for (message_id,) in rows)
+
+
+def posted_in(db: Database, scope: str, room_id: str) -> frozenset[str]:
+    """Return the messages of a room that parts became; the newest thousand."""
+    rows = db.conn.execute(
+        "select message_id from outbox where scope = ? and room_id = ? "
+        "and message_id is not null order by created_at desc limit 1000",
+        (scope, room_id),
+    )
+    return frozenset(message_id for (message_id,) in rows)

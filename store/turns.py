@@ -1,12 +1,22 @@
 """The table `turns`: one row per message that could become a run of the agent."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlite_utils import Database
 
 from .rows import fetch_all, fetch_one, insert, upsert
 
-__all__ = ["TurnRow", "find", "in_lane", "last_answered", "not_closed", "receive", "save"]
+__all__ = [
+    "TurnRow",
+    "find",
+    "find_all",
+    "in_lane",
+    "last_answered",
+    "not_closed",
+    "receive",
+    "save",
+]
 
 KEYS = ("scope", "message_id")
 
@@ -45,6 +55,8 @@ class TurnRow(NamedTuple):
     ends_as: str | None
     ended_by: str | None
     ended_with: str | None
+    thread_before: str | None
+    """State of the thread before this turn's hand-over; None: not handed over yet."""
     frontier_before: str | None
     """Frontier of the thread before this turn's hand-over; None: none was known."""
     updated_at: str
@@ -52,18 +64,14 @@ class TurnRow(NamedTuple):
     """When it came to rest; None while something is still to be done about it."""
 
 
-def receive(db: Database, row: TurnRow) -> TurnRow | None:
-    """Write the receipt of a message, with the next place in the order.
+def receive(db: Database, row: TurnRow) -> None:
+    """Write the receipt of a message, with the next place in the order of receipt.
 
-    Returns:
-        The row as written, or None when the message has a row already.
+    Raises:
+        sqlite3.IntegrityError: the message has a row already.
     """
-    if find(db, row.scope, row.message_id) is not None:
-        return None
     newest = db.conn.execute("select coalesce(max(lane_order), 0) from turns").fetchone()[0]
-    written = row._replace(lane_order=newest + 1)
-    insert(db, "turns", written)
-    return written
+    insert(db, "turns", row._replace(lane_order=newest + 1))
 
 
 def save(db: Database, row: TurnRow) -> None:
@@ -74,6 +82,14 @@ def save(db: Database, row: TurnRow) -> None:
 def find(db: Database, scope: str, message_id: str) -> TurnRow | None:
     """Return the turn of a message, or None."""
     return fetch_one(db, TurnRow, "turns", "scope = ? and message_id = ?", (scope, message_id))
+
+
+def find_all(db: Database, scope: str, message_ids: Collection[str]) -> dict[str, TurnRow]:
+    """Return the turns these messages have, by message ID."""
+    marks = ", ".join("?" * len(message_ids))
+    where = f"scope = ? and message_id in ({marks})"
+    rows = fetch_all(db, TurnRow, "turns", where, (scope, *message_ids))
+    return {row.message_id: row for row in rows}
 
 
 def in_lane(db: Database, scope: str, session_key: str) -> list[TurnRow]:
@@ -90,5 +106,8 @@ def not_closed(db: Database, scope: str) -> list[TurnRow]:
 
 def last_answered(db: Database, scope: str, session_key: str) -> TurnRow | None:
     """Return the newest turn of a session key that was answered, or None."""
-    where = "scope = ? and session_key = ? and state = 'answered' order by lane_order desc"
+    where = (
+        "scope = ? and session_key = ? and state in ('answered', 'silent') "
+        "order by lane_order desc"
+    )
     return fetch_one(db, TurnRow, "turns", where, (scope, session_key))

@@ -4,7 +4,7 @@
 the composition root brings them together. Errors are those of `errors`.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -51,7 +51,7 @@ class ChatServer(Protocol):
         """
         ...
 
-    def stream(self) -> AsyncIterator[StreamEvent]:
+    def stream(self) -> AsyncGenerator[StreamEvent, None]:
         """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
 
         Raises:
@@ -99,12 +99,15 @@ class ChatServer(Protocol):
         """
         ...
 
-    async def find_post(self, post: Post, *, not_before: datetime) -> str | None:
+    async def find_post(
+        self, post: Post, *, not_before: datetime, exclude: Collection[str]
+    ) -> str | None:
         """Look for an own message like this one; return its ID, None when there is none.
 
         Args:
             post: what was posted.
             not_before: our time of the first attempt, by our clock.
+            exclude: messages that are known to be other posts.
 
         Raises:
             ChatError: the room could not be read.
@@ -162,6 +165,10 @@ class Gateway(Protocol):
 
     def session_key(self, place: Place) -> str:
         """Return the gateway's own key of the session for a place."""
+        ...
+
+    def allow(self, user_ids: Collection[str]) -> None:
+        """Learn which accounts the logins of the allowlist are, before anybody is asked about."""
         ...
 
     def may_speak(self, author_id: str, place: Place) -> bool:

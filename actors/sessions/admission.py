@@ -1,0 +1,205 @@
+"""Whether a message concerns the agent, and why: one pure function for every way in.
+
+Posted, caught-up and recovered messages meet here. The order of the questions is the order
+of their cost and of what may be told to whom: nothing is asked about the words of somebody
+who may not speak to the agent at all.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from .characters import trim
+from .facts import Message, Room, RoomKind
+from .mentions import leading_mention_end, mentioned_handles
+from .policy import FollowUps, Policy
+
+__all__ = [
+    "Admitted",
+    "Bypassed",
+    "Cause",
+    "Inbound",
+    "NotForUs",
+    "Path",
+    "Refused",
+    "Verdict",
+    "admit",
+    "answers_room",
+    "command_in",
+]
+
+BROADCASTS = frozenset({"all", "here"})
+"""Handles that mean everybody. Source: Chatto 0.4.20, cli/internal/core/mentions.go."""
+
+COMMAND = re.compile(r"/[A-Za-z][\w-]*(?=\s|$)")
+"""A command as the gateway reads it: a slash, a name, and nothing stuck to it."""
+
+
+class Path(Enum):
+    """How a message came to us."""
+
+    POSTED = "posted"
+    RECOVERED = "recovered"
+    """Its receipt was written, then the process ended."""
+
+
+class Cause(Enum):
+    """Why a message concerns the agent; the values stand in the store."""
+
+    DIRECT = "direct"
+    MENTION = "mention"
+    ROLE = "role"
+    BROADCAST = "broadcast"
+    REPLY = "reply"
+    FOLLOW_UP = "follow_up"
+    OPEN_ROOM = "open_room"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message and everything the decision about it rests on."""
+
+    message: Message
+    room: Room
+    path: Path
+    own_id: str
+    own_login: str
+    author_may_speak: bool
+    server_says_mentioned: bool
+    """Whether the server notified the account of it as a mention."""
+    replies_to_own: bool
+    """Whether it points at a message of the agent's account."""
+    answered_here: bool
+    """Whether the agent has a session in the thread it was posted in."""
+    author_is_asker: bool
+    """Whether a question of its author runs, waits or was answered last in that thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotForUs:
+    """Leaves no row; counted by its cause."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Meant for the agent, and will not run."""
+
+    cause: Cause
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bypassed:
+    """A command: goes past the lane."""
+
+    cause: Cause
+    command: str
+    """The command as the gateway gets it, from its slash on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Becomes a run of the agent."""
+
+    cause: Cause
+
+
+Verdict = NotForUs | Refused | Bypassed | Admitted
+
+
+def admit(inbound: Inbound, policy: Policy) -> Verdict:
+    """Decide what becomes of a message."""
+    if stopped := _not_for_us(inbound, policy):
+        return stopped
+    cause = _cause(inbound, policy)
+    if isinstance(cause, NotForUs):
+        return cause
+    command = command_in(inbound.message.body, inbound.own_login)
+    if command is None:
+        return Admitted(cause)
+    if inbound.path is not Path.POSTED:
+        return Refused(cause, "command")
+    return Bypassed(cause, command)
+
+
+def answers_room(room: Room, policy: Policy) -> bool:
+    """Tell whether the agent answers in a room at all.
+
+    Archived rooms take no posts; direct conversations are not subject to the list of rooms.
+    """
+    if not room.is_member or room.is_archived:
+        return False
+    if room.kind is RoomKind.DIRECT or policy.allowed_rooms is None:
+        return True
+    return _names(room, policy.allowed_rooms)
+
+
+def command_in(body: str, own_login: str) -> str | None:
+    """Return the command a message is, from its slash on; None: it is none.
+
+    A mention of the agent may stand before it. Invisible characters around it do not count,
+    since some clients put them there.
+    """
+    text = trim(body)
+    text = trim(text[leading_mention_end(text, own_login) :])
+    return text if COMMAND.match(text) else None
+
+
+def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
+    message = inbound.message
+    if message.author_id == inbound.own_id:
+        return NotForUs("own_message")
+    if not answers_room(inbound.room, policy):
+        return NotForUs("room_not_answered")
+    if not inbound.author_may_speak:
+        return NotForUs("author_not_allowed")
+    if message.echo_of_id is not None:
+        # The thread reply it repeats is a message of its own.
+        return NotForUs("echo")
+    return None
+
+
+def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
+    if inbound.room.kind is RoomKind.DIRECT:
+        return Cause.DIRECT
+    handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
+    if inbound.own_login.lower() in handles:
+        return Cause.MENTION
+    if inbound.replies_to_own and policy.answer_replies:
+        return Cause.REPLY
+    if inbound.server_says_mentioned and (by_server := _server_cause(handles, policy)):
+        return by_server
+    return _unaddressed_cause(inbound, policy, handles - BROADCASTS)
+
+
+def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
+    """Name a mention that only the server can resolve: a role, or everybody."""
+    if policy.broadcast_mentions and handles & BROADCASTS:
+        return Cause.BROADCAST
+    if policy.role_mentions and handles - BROADCASTS:
+        return Cause.ROLE
+    return None
+
+
+def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Cause | NotForUs:
+    """Decide about words that do not address the agent: a follow-up, or an open room."""
+    follows = inbound.answered_here and (
+        policy.follow_ups is FollowUps.ANYONE
+        or (policy.follow_ups is FollowUps.ASKER and inbound.author_is_asker)
+    )
+    is_open = not policy.require_mention or _names(inbound.room, policy.free_rooms)
+    if not follows and not is_open:
+        return NotForUs("not_addressed")
+    message = inbound.message
+    points_elsewhere = message.in_reply_to is not None and not inbound.replies_to_own
+    if others or (points_elsewhere and message.in_reply_to != message.thread_root_id):
+        return NotForUs("addressed_elsewhere")
+    return Cause.FOLLOW_UP if follows else Cause.OPEN_ROOM
+
+
+def _names(room: Room, entries: tuple[str, ...]) -> bool:
+    """Tell whether a list of rooms names this one, by its ID or its name in any case."""
+    name = room.name.lower()
+    return any(entry == room.room_id or (name and entry.lower() == name) for entry in entries)

@@ -1,0 +1,173 @@
+"""Texts of the gateway become deliveries: whose they are, in which parts, and how it ended."""
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Sequence
+
+from ...store import outbox, turns
+from ...store.outbox import PartRow
+from .journal import Draft
+from .mail import DELIVERY, Answer, Send
+from .ports import DeliveryResult, DeliveryState, Outgoing
+from .services import Services
+from .splitting import split
+from .turn import TurnActor
+
+__all__ = ["FAILED_INSIDE", "Answering", "result_of"]
+
+log = logging.getLogger(__name__)
+
+NOTHING_TO_POST = DeliveryResult(DeliveryState.DELIVERED, ())
+"""The server takes no text without a visible character; there is nothing to be said about it."""
+
+UNSENT = DeliveryResult(DeliveryState.SUPERSEDED, (), "run_stopped")
+
+FAILED_INSIDE = DeliveryResult(DeliveryState.REFUSED, (), "failed_inside")
+"""Our own code failed; the log has the traceback."""
+
+BEING_STOPPED = frozenset({"correcting", "stopping"})
+
+
+class Answering:
+    """Plans deliveries; lives in the mailbox of a lane, since an answer moves its turn."""
+
+    def __init__(self, services: Services) -> None:
+        """Use what the actors of the profile share."""
+        self._services = services
+        self._journal = services.journal
+
+    async def post(self, mail: Answer, turn: TurnActor | None) -> None:
+        """Write the parts of a text into the outbox and send them on their way.
+
+        Args:
+            mail: the text, and who waits for what becomes of it.
+            turn: the turn the gateway has on this key; None: none.
+        """
+        outgoing = mail.outgoing
+        bodies = split(outgoing.text)
+        owner = turn if outgoing.job_id is None else None
+        if not bodies:
+            mail.promise.keep(NOTHING_TO_POST)
+        elif owner is not None and owner.state in BEING_STOPPED:
+            await self._supersede(outgoing, owner, bodies)
+            mail.promise.keep(UNSENT)
+        else:
+            await self._send(mail, owner, bodies)
+
+    async def failure_of(self, turn_id: str) -> str | None:
+        """Say what is missing of a turn's answer; None: all of it is in the room."""
+        scope = self._journal.scope
+        parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
+        answers = [part for part in parts if part.kind == "answer"]
+        # After a refused answer the gateway may have posted another: the last one counts.
+        last = [part for part in answers if part.delivery_id == answers[-1].delivery_id]
+        missing = next((part for part in last if part.state != "delivered"), None)
+        if missing is not None:
+            return missing.reason or f"answer_{missing.state}"
+        return None if last else "no_answer"
+
+    async def is_under_way(self, turn_id: str) -> bool:
+        """Tell whether a part of a turn's answer is still to be brought out."""
+        scope = self._journal.scope
+        parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
+        return any(part.state in {"pending", "sending", "uncertain"} for part in parts)
+
+    async def _send(self, mail: Answer, turn: TurnActor | None, bodies: Sequence[str]) -> None:
+        draft = self._journal.draft()
+        again = await self._asked_before(turn, bodies) if mail.outgoing.is_final else []
+        if again:
+            parts = [draft.part(part, "retry") for part in again]
+        else:
+            parts = await self._plan(draft, mail.outgoing, turn, bodies)
+        if turn is not None and mail.outgoing.is_final:
+            turn.deliver(draft)
+        await draft.commit()
+        delivery_id = parts[0].delivery_id
+        self._services.promises.expect(delivery_id, mail.promise)
+        self._services.tell(DELIVERY, delivery_id, Send())
+
+    async def _asked_before(
+        self, turn: TurnActor | None, bodies: Sequence[str]
+    ) -> Sequence[PartRow]:
+        """Return the parts of the same answer when the gateway asks for it once more."""
+        if turn is None or turn.state != "delivering":
+            return []
+        scope, turn_id = self._journal.scope, turn.row.message_id
+        parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
+        answer = [part for part in parts if part.kind == "answer"]
+        wanted = [digest_of(body) for body in bodies]
+        return answer if [part.digest for part in answer] == wanted else []
+
+    async def _plan(
+        self,
+        draft: Draft,
+        outgoing: Outgoing,
+        turn: TurnActor | None,
+        bodies: Sequence[str],
+    ) -> list[PartRow]:
+        """Plan the parts of a new delivery."""
+        owner_id = turn.row.message_id if turn else await self._command_of(outgoing)
+        kind = "other" if turn is None else "answer" if outgoing.is_final else "interim"
+        # What is said on the way answers nothing yet; later parts belong to the first.
+        answers = owner_id if outgoing.is_final else None
+        delivery_id = f"{owner_id or outgoing.room_id}:{secrets.token_hex(4)}"
+        now = self._journal.now()
+        rows = [
+            PartRow(
+                scope=self._journal.scope,
+                outbox_id=f"{delivery_id}/{number}",
+                delivery_id=delivery_id,
+                turn_id=owner_id,
+                kind=kind,
+                part=number,
+                parts=len(bodies),
+                room_id=outgoing.room_id,
+                thread_root_id=turn.row.thread_root_id if turn else outgoing.thread_root_id,
+                in_reply_to=answers if number == 1 else None,
+                body=body,
+                bytes=len(body.encode()),
+                digest=digest_of(body),
+                state="pending",
+                reason=None,
+                attempt=0,
+                message_id=None,
+                created_at=now,
+                updated_at=now,
+            )
+            for number, body in enumerate(bodies, start=1)
+        ]
+        return [draft.add_part(row) for row in rows]
+
+    async def _command_of(self, outgoing: Outgoing) -> str | None:
+        """Return the command a text is the reply to; None: it is no command's."""
+        message_id = outgoing.answers_id
+        if message_id is None or not outgoing.is_final:
+            return None
+        scope = self._journal.scope
+        row = await self._journal.read(lambda db: turns.find(db, scope, message_id))
+        return message_id if row and row.state == "bypassed" else None
+
+    async def _supersede(self, outgoing: Outgoing, turn: TurnActor, bodies: Sequence[str]) -> None:
+        """Record what a run said that is being stopped; it is never sent."""
+        draft = self._journal.draft()
+        for part in await self._plan(draft, outgoing, turn, bodies):
+            draft.part(part, "supersede")
+        await draft.commit()
+
+
+def digest_of(body: str) -> str:
+    """Return what tells one text from another, in hexadecimal."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def result_of(parts: Sequence[PartRow]) -> DeliveryResult:
+    """Read off its parts how a delivery ended."""
+    posted = tuple(part.message_id for part in parts if part.message_id is not None)
+    missing = next((part for part in parts if part.state != "delivered"), None)
+    if missing is None:
+        return DeliveryResult(DeliveryState.DELIVERED, posted)
+    if missing.state == "superseded":
+        return DeliveryResult(DeliveryState.SUPERSEDED, posted, missing.reason)
+    state = DeliveryState.PARTIAL if posted else DeliveryState.REFUSED
+    return DeliveryResult(state, posted, missing.reason, is_retryable=missing.reason == "busy")

@@ -1,0 +1,163 @@
+"""Keep one realtime stream open for the profile, and know how it is."""
+
+import logging
+from collections.abc import Sequence
+from itertools import islice
+from typing import assert_never
+
+from ...machines.connection import Account, Loss, Subscription
+from ...store import connection
+from ...store.connection import ConnectionRow
+from ..runtime.backoff import backoff
+from .mail import (
+    CONNECTION,
+    ConnectionMail,
+    Identified,
+    RetryDue,
+    Start,
+    Steady,
+    Stop,
+    StreamIsLost,
+    StreamIsOpen,
+    StreamIsRefused,
+)
+from .ports import ConnectionReport
+from .promise import Promise
+from .recovery import Recovery
+from .services import Services
+from .stream import StreamReader
+
+__all__ = ["ConnectionActor", "load_connection"]
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+
+
+class ConnectionActor:
+    """Owns the connection's chart and row; the stream reader tells it how the stream goes."""
+
+    def __init__(
+        self,
+        row: ConnectionRow,
+        services: Services,
+        reader: StreamReader,
+        recovery: Recovery,
+        first_outcome: Promise[None],
+    ) -> None:
+        """Take over the connection as its row says.
+
+        Args:
+            row: the row, which an earlier process may have left in any state.
+            services: what the actors of the profile share.
+            reader: opens and closes the stream; outlives this actor.
+            recovery: what is to be done at the first live connection; outlives this actor.
+            first_outcome: kept as soon as it is live, lost or refused for the first time.
+        """
+        self._row = row
+        self._services = services
+        self._journal = services.journal
+        self._reader = reader
+        self._recovery = recovery
+        self._first_outcome = first_outcome
+
+    async def handle(self, mails: Sequence[ConnectionMail]) -> None:
+        """Decide, record, act."""
+        for mail in mails:
+            if self._counts(mail):
+                await self._handle(mail)
+            else:
+                log.debug("%s of an older stream passed over", type(mail).__name__)
+
+    def _counts(self, mail: ConnectionMail) -> bool:
+        """Tell whether a mail is about the stream that is open now."""
+        if isinstance(mail, Start | Stop):
+            return True
+        if isinstance(mail, RetryDue):
+            return self._row.state == "backing_off"
+        is_over = self._row.state in {"stopped", "refused"}
+        return mail.stream == self._reader.number and not is_over
+
+    async def _handle(self, mail: ConnectionMail) -> None:  # noqa: C901  one case a mail
+        match mail:
+            case Start():
+                await self._step("start")
+                self._reader.open()
+            case Identified():
+                await self._step("identify", Account(mail.account_id))
+            case StreamIsOpen():
+                await self._go_live(mail)
+            case StreamIsLost():
+                await self._lose(mail)
+            case StreamIsRefused():
+                await self._refuse(mail)
+            case RetryDue():
+                await self._step("retry")
+                self._reader.open()
+            case Steady():
+                await self._step("settle")
+            case Stop():
+                self._reader.close()
+                await self._step("stop", Loss("stopped"))
+            case _:
+                assert_never(mail)
+
+    async def _go_live(self, mail: StreamIsOpen) -> None:
+        await self._step("subscribe", Subscription(mail.server_version))
+        await self._step("go_live")
+        account = self._services.directory.account
+        text = f"connected to Chatto {mail.server_version} as {account.login}"
+        log.info("%s", text)
+        await self._services.gateway.report(ConnectionReport.LIVE, text)
+        steady_s = self._services.limits.steady_after_s
+        scope = self._journal.scope
+        self._services.tell_later(steady_s, CONNECTION, scope, Steady(mail.stream))
+        await self._recovery.run()
+        self._first_outcome.keep(None)
+
+    async def _lose(self, mail: StreamIsLost) -> None:
+        is_first = self._row.attempt == 0
+        await self._step("lose", Loss(mail.reason))
+        wait_s = max(self._wait_s(), mail.retry_after_s)
+        level = logging.WARNING if is_first else logging.INFO
+        text = f"not connected to the Chatto server: {mail.text}; next attempt in {wait_s:.0f} s"
+        log.log(level, "%s", text)
+        self._services.tell_later(wait_s, CONNECTION, self._journal.scope, RetryDue())
+        await self._services.gateway.report(ConnectionReport.LOST, text)
+        self._first_outcome.keep(None)
+
+    async def _refuse(self, mail: StreamIsRefused) -> None:
+        text = str(mail.error)
+        await self._step("refuse", Loss(type(mail.error).__name__))
+        log.error("the connection to the Chatto server is given up: %s", text)
+        await self._services.gateway.report(ConnectionReport.REFUSED, text)
+        self._first_outcome.keep(None)
+
+    def _wait_s(self) -> float:
+        """Return how long to wait after this loss: longer after each in a row."""
+        waits = backoff(first=FIRST_WAIT_S, factor=2, longest=LONGEST_WAIT_S)
+        return next(islice(waits, self._row.attempt - 1, None))
+
+    async def _step(self, event: str, ev: object = None) -> None:
+        draft = self._journal.draft()
+        self._row = draft.connection(self._row, event, ev)
+        await draft.commit()
+
+
+async def load_connection(services: Services, server_url: str) -> ConnectionRow:
+    """Read the row of the connection; the address is that of now."""
+    scope = services.journal.scope
+    row = await services.journal.read(lambda db: connection.find(db, scope))
+    blank = ConnectionRow(
+        scope=scope,
+        server_url=server_url,
+        state="offline",
+        reason=None,
+        attempt=0,
+        gap=0,
+        account_id=None,
+        server_version=None,
+        updated_at=services.journal.now(),
+    )
+    return (row or blank)._replace(server_url=server_url)

@@ -1,0 +1,135 @@
+"""Bring the parts of one delivery into the room, in order, each once."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from ...machines.delivery import OUTCOME_UNKNOWN, Posted, Refusal
+from ...store import outbox
+from ...store.outbox import PartRow
+from ..runtime.backoff import backoff
+from .answering import result_of
+from .errors import ChatError, OutcomeUnknownError, RequestRefusedError, ServerBusyError
+from .journal import Draft
+from .mail import THREAD, DeliveryEnded, Send
+from .ports import Post
+from .services import Services
+
+__all__ = ["DeliveryActor"]
+
+log = logging.getLogger(__name__)
+
+TRY_LATER = frozenset({"busy", "unreachable"})
+"""Reasons that a wait may heal."""
+
+LOOKS = 4  # how often an unknown outcome is looked for, or posted again, before giving up
+
+
+class DeliveryActor:
+    """Owns the parts of one delivery; stops at the first that is refused."""
+
+    def __init__(self, delivery_id: str, services: Services) -> None:
+        """Take over a delivery; its rows are read whenever there is something to do.
+
+        Args:
+            delivery_id: the delivery.
+            services: what the actors of the profile share.
+        """
+        self._delivery_id = delivery_id
+        self._services = services
+        self._journal = services.journal
+
+    @classmethod
+    async def load(cls, delivery_id: str, services: Services) -> "DeliveryActor":
+        """Make the actor of a delivery."""
+        return cls(delivery_id, services)
+
+    async def handle(self, mails: Sequence[Send]) -> None:
+        """Decide, record, act, part by part; then tell who waits and whose turn it is."""
+        del mails  # each asks for the same: whatever is missing
+        scope = self._journal.scope
+        parts = await self._journal.read(
+            lambda db: outbox.of_delivery(db, scope, self._delivery_id)
+        )
+        for index, part in enumerate(parts):
+            if part.state not in {"delivered", "superseded"}:
+                parts[index] = await self._bring_out(part)
+            if parts[index].state != "delivered":
+                break
+        self._tell(parts)
+
+    async def _bring_out(self, part: PartRow) -> PartRow:
+        """Work on one part until it is delivered or refused."""
+        waits = backoff(first=1, factor=2, longest=8)
+        patience_s = self._services.limits.busy_wait_s
+        looks = 0
+        while part.state not in {"delivered", "refused"}:
+            if part.state == "sending":
+                # The process ended under the call.
+                part = await self._step(part, "doubt", Refusal("process_ended"))
+            elif part.state == "uncertain":
+                looks += 1
+                part = await self._look(part, last=looks >= LOOKS)
+            else:
+                part = await self._post(part)
+            if part.reason in TRY_LATER and part.state in {"pending", "uncertain"}:
+                wait = next(waits)
+                patience_s -= wait
+                if patience_s < 0:
+                    return await self._step(part, "refuse", Refusal(part.reason))
+                await self._journal.clock.sleep(wait)
+        return part
+
+    async def _post(self, part: PartRow) -> PartRow:
+        part = await self._step(part, "post")
+        try:
+            async with self._services.locks.of(part.room_id):
+                message_id = await self._services.server.post(_post_of(part))
+        except ServerBusyError:
+            return await self._step(part, "postpone", Refusal("busy"))
+        except RequestRefusedError as error:
+            log.warning("%s was refused by the server: %s", part.outbox_id, error)
+            return await self._step(part, "refuse", Refusal(error.code))
+        except OutcomeUnknownError as error:
+            log.warning("%s may or may not be in the room: %s", part.outbox_id, error)
+            return await self._step(part, "doubt", Refusal(OUTCOME_UNKNOWN))
+        return await self._step(part, "confirm", Posted(message_id))
+
+    async def _look(self, part: PartRow, *, last: bool) -> PartRow:
+        """Look into the room for a part that may be there."""
+        began = datetime.fromisoformat(part.created_at)
+        scope, room_id = self._journal.scope, part.room_id
+        taken = await self._journal.read(lambda db: outbox.posted_in(db, scope, room_id))
+        try:
+            found = await self._services.server.find_post(
+                _post_of(part), not_before=began, exclude=taken
+            )
+        except ChatError as error:
+            log.warning("%s: the room could not be read back: %s", part.outbox_id, error)
+            if last or isinstance(error, RequestRefusedError):
+                return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
+            return await self._step(part, "doubt", Refusal("unreachable"))
+        if found is not None:
+            return await self._step(part, "confirm", Posted(found))
+        if last:
+            return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
+        return await self._step(part, "find_nothing")
+
+    async def _step(self, part: PartRow, event: str, ev: object = None) -> PartRow:
+        draft: Draft = self._journal.draft()
+        part = draft.part(part, event, ev)
+        await draft.commit()
+        return part
+
+    def _tell(self, parts: Sequence[PartRow]) -> None:
+        result = result_of(parts)
+        first = parts[0]
+        if first.turn_id is not None and first.kind == "answer":
+            lane = self._services.lane_of(first.room_id, first.thread_root_id)
+            ended = DeliveryEnded(self._delivery_id, first.turn_id)
+            self._services.tell(THREAD, lane, ended)
+        self._services.promises.settle(self._delivery_id, result)
+
+
+def _post_of(part: PartRow) -> Post:
+    return Post(part.room_id, part.thread_root_id, part.in_reply_to, part.body or "")

@@ -1,0 +1,265 @@
+"""The sessions of one profile as the gateway's side sees them: starts, stops, takes reports."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+from sqlite_utils import Database
+
+from ...store import ignored
+from ..runtime.backoff import backoff
+from ..runtime.clock import Clock
+from ..runtime.host import TaskHost
+from ..runtime.mailbox import MailboxFullError, SupervisorClosedError
+from ..runtime.store_thread import StoreThread
+from ..runtime.supervisor import Actor, Kind, Supervisor
+from .connection import ConnectionActor, load_connection
+from .dead_letters import DeadLetters
+from .delivery import DeliveryActor
+from .directory import Directory
+from .errors import ChatError
+from .facts import Place
+from .journal import Journal
+from .mail import (
+    CONNECTION,
+    DELIVERY,
+    ROOM,
+    THREAD,
+    Answer,
+    KeyReady,
+    RunEnded,
+    RunStarted,
+    Start,
+    Stop,
+)
+from .policy import Policy
+from .ports import (
+    ChatServer,
+    DeliveryResult,
+    DeliveryState,
+    Gateway,
+    Outgoing,
+    RunOutcome,
+)
+from .promise import Promise
+from .room import RoomActor
+from .services import Limits, Services
+from .stream import StreamReader
+from .thread import ThreadActor
+
+__all__ = ["Profile", "SessionsDesk"]
+
+log = logging.getLogger(__name__)
+
+DRAIN_S = 2.0  # the gateway gives a disconnect five seconds in all
+STOP_S = 4.0
+READ_AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs
+WAITING_PER_ROOM = 1_000
+WAITING_PER_LANE = 1_000
+
+STOPPING = DeliveryResult(DeliveryState.REFUSED, (), "stopping", is_retryable=True)
+OVERLOADED = DeliveryResult(DeliveryState.REFUSED, (), "overloaded", is_retryable=True)
+
+
+class Profile:
+    """What one profile brings along: its name in the rows, its server, its settings."""
+
+    def __init__(  # noqa: PLR0913  each is a decision of the composition root
+        self,
+        *,
+        scope: str,
+        server_url: str,
+        server: ChatServer,
+        policy: Policy,
+        limits: Limits,
+        open_state: Callable[[], Database],
+        clock: Clock,
+    ) -> None:
+        """Keep them together.
+
+        Args:
+            scope: the profile's name, as it stands in every row.
+            server_url: for the row of the connection; holds no secret.
+            server: the chat server, as the profile's account.
+            policy: who may talk, and when the agent is meant.
+            limits: bounds of time.
+            open_state: opens the state file; runs in the store's thread.
+            clock: the time.
+        """
+        self.scope = scope
+        self.server_url = server_url
+        self.server = server
+        self.policy = policy
+        self.limits = limits
+        self.open_state = open_state
+        self.clock = clock
+
+
+class SessionsDesk:
+    """Fulfils the port `Desk`: one start and one stop."""
+
+    def __init__(
+        self, profile: Profile, gateway: Gateway, on_crash: Callable[[BaseException], None]
+    ) -> None:
+        """Run nothing yet.
+
+        Args:
+            profile: whose sessions these are.
+            gateway: the gateway they run in.
+            on_crash: called once if what runs inside ends unasked; a new desk is needed then.
+        """
+        self._profile = profile
+        self._gateway = gateway
+        self._host = TaskHost(
+            self._open, drain=self._drain, on_crash=on_crash, grace_s=DRAIN_S + 1.0
+        )
+        self._first_outcome: Promise[None] = Promise()
+        self._services: Services | None = None
+
+    async def start(self) -> None:
+        """Open the state, start the actors and the connection; return at its first outcome.
+
+        Raises:
+            StoreError: the state file cannot be used.
+        """
+        await self._host.start()
+        await self._wait_for_first_outcome()
+
+    async def stop(self) -> None:
+        """Stop in order; what is not finished stays in the rows."""
+        with anyio.move_on_after(STOP_S) as limit:
+            await self._host.stop()
+        if limit.cancelled_caught:
+            log.warning("the sessions did not stop within %.0f s", STOP_S)
+
+    def run_started(self, session_key: str, message_id: str | None) -> None:
+        """A run began; None: one the gateway started itself."""
+        self._report(session_key, RunStarted(message_id))
+
+    def run_ended(self, session_key: str, message_id: str | None, outcome: RunOutcome) -> None:
+        """A run ended."""
+        self._report(session_key, RunEnded(message_id, outcome))
+
+    def key_ready(self, session_key: str) -> None:
+        """Tell that the gateway would run an event of this key now."""
+        self._report(session_key, KeyReady())
+
+    async def deliver(self, outgoing: Outgoing) -> DeliveryResult:
+        """Post a text, in parts where it is long, and wait for what becomes of it."""
+        services = self._services
+        if services is None:
+            return STOPPING
+        lane = services.lane_of(outgoing.room_id, outgoing.thread_root_id)
+        promise: Promise[DeliveryResult] = Promise()
+        try:
+            services.tell(THREAD, lane, Answer(outgoing, promise))
+        except SupervisorClosedError:
+            return STOPPING
+        except MailboxFullError:
+            log.warning("%s: too much waits for another answer", lane)
+            return OVERLOADED
+        return await promise.wait()
+
+    async def show_typing(self, room_id: str, thread_root_id: str | None) -> None:
+        """Show the agent typing; a failing call changes nothing else."""
+        services = self._services
+        if services is None:
+            return
+        place = Place(room_id, services.directory.kind_of(room_id), thread_root_id)
+        try:
+            await services.server.show_typing(place)
+        except ChatError as error:
+            log.debug("typing was not shown: %s", error)
+
+    def _report(self, session_key: str, mail: RunStarted | RunEnded | KeyReady) -> None:
+        """Pass on what the gateway reports; its callbacks must never wait or fail."""
+        if self._services is None:
+            log.debug("%s after the stop", type(mail).__name__)
+            return
+        try:
+            self._services.tell(THREAD, session_key, mail)
+        except SupervisorClosedError:
+            log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
+        except MailboxFullError:
+            log.exception("%s: a report of the gateway is lost", session_key)
+
+    # --- start and stop -----------------------------------------------------------------------
+
+    async def _open(self, tasks: TaskGroup) -> None:
+        profile = self._profile
+        store = StoreThread(profile.open_state, clock=profile.clock)
+        await tasks.start(store.serve)
+        journal = Journal(store, profile.scope, profile.clock)
+        kinds: dict[str, Kind] = {}
+        dead = DeadLetters(journal)
+        supervisor = Supervisor(
+            tasks,
+            kinds,
+            clock=profile.clock,
+            waits=partial(backoff, first=0.2, factor=5, longest=30),
+            on_dead=dead.take,
+            attempts=4,
+        )
+        services = Services(
+            journal=journal,
+            server=profile.server,
+            gateway=self._gateway,
+            policy=profile.policy,
+            limits=profile.limits,
+            tasks=tasks,
+            supervisor=supervisor,
+            directory=Directory(profile.server),
+        )
+        kinds.update(self._kinds(services))
+        self._services = services
+        services.tell(CONNECTION, profile.scope, Start())
+
+    def _kinds(self, services: Services) -> dict[str, Kind]:
+        """Say how actors of each kind are made."""
+        reader = StreamReader(services)
+        recovery = Recovery(services)
+
+        async def connect(scope: str) -> Actor:
+            del scope  # one per profile
+            row = await load_connection(services, self._profile.server_url)
+            return ConnectionActor(row, services, reader, recovery, self._first_outcome)
+
+        return {
+            ROOM: Kind(
+                partial(_load, RoomActor.load, services),
+                batch=READ_AT_ONCE,
+                mailbox_limit=WAITING_PER_ROOM,
+            ),
+            THREAD: Kind(
+                partial(_load, ThreadActor.load, services), mailbox_limit=WAITING_PER_LANE
+            ),
+            DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
+            CONNECTION: Kind(connect),
+        }
+
+    async def _wait_for_first_outcome(self) -> None:
+        with anyio.move_on_after(self._profile.limits.connect_wait_s):
+            await self._first_outcome.wait()
+
+    async def _drain(self) -> None:
+        services = self._services
+        if services is None:
+            return
+        services.tell(CONNECTION, self._profile.scope, Stop())
+        await services.supervisor.stop(DRAIN_S)
+        self._services = None
+        with services.tally.taken() as counts:
+            if counts:
+                at = services.journal.now()
+                scope = services.journal.scope
+                write = partial(ignored.add, scope=scope, counts=counts, at=at)
+                await services.journal.store.run(write)
+        await services.journal.store.close()
+
+
+async def _load(
+    load: Callable[[str, Services], Awaitable[Actor]], services: Services, key: str
+) -> Actor:
+    return await load(key, services)

@@ -1,0 +1,136 @@
+"""Who we are, which rooms there are and what people are called: known from one read each."""
+
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from .facts import Account, Person, Room, RoomKind
+from .ports import ChatServer
+from .stream_events import Membership, PersonChanged, RoomChanged
+
+__all__ = ["Directory"]
+
+log = logging.getLogger(__name__)
+
+USER_ID = re.compile(r"U[0-9A-Za-z]{14}")
+"""Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
+
+NAMES_KEPT = 10_000  # people; a name is read again when it is needed after it was forgotten
+
+
+class Directory:
+    """What the server told, kept fresh by the stream."""
+
+    def __init__(self, server: ChatServer) -> None:
+        """Start knowing nothing.
+
+        Args:
+            server: whom to ask.
+        """
+        self._server = server
+        self._account: Account | None = None
+        self._rooms: dict[str, Room] = {}
+        self._people: dict[str, Person] = {}
+
+    @property
+    def account(self) -> Account:
+        """The agent's own account.
+
+        Raises:
+            LookupError: nobody has logged in yet.
+        """
+        if self._account is None:
+            message = "the account is known only after the first connection"
+            raise LookupError(message)
+        return self._account
+
+    def welcome(self, account: Account) -> None:
+        """Remember who we are."""
+        self._account = account
+
+    async def refresh_rooms(self) -> Sequence[Room]:
+        """Read all rooms and return those the account is in. Raises: ChatError."""
+        rooms = await self._server.list_rooms()
+        self._rooms = {room.room_id: room for room in rooms}
+        return [room for room in rooms if room.is_member]
+
+    def known_room(self, room_id: str) -> Room | None:
+        """Return a room if it is known, without asking the server."""
+        return self._rooms.get(room_id)
+
+    async def room(self, room_id: str) -> Room | None:
+        """Return a room, from the server where it is not known; None: hidden or gone.
+
+        Raises: ChatError.
+        """
+        known = self._rooms.get(room_id)
+        if known is not None:
+            return known
+        found = await self._server.get_room(room_id)
+        if found is not None:
+            self._rooms[room_id] = found
+        return found
+
+    def kind_of(self, room_id: str) -> RoomKind:
+        """Return the kind of a room; an unknown one is taken for a direct conversation.
+
+        Channels are all listed at every connection, so what is unknown is a conversation in
+        which nothing had been said.
+        """
+        known = self._rooms.get(room_id)
+        return known.kind if known else RoomKind.DIRECT
+
+    def note_room(self, event: RoomChanged) -> None:
+        """Take note of a change; the room is read again when it is needed."""
+        own = self._account and event.user_id == self._account.user_id
+        if event.membership is None or own:
+            known = self._rooms.pop(event.room_id, None)
+            if known and own and event.membership is Membership.LEFT:
+                self._rooms[event.room_id] = replace(known, is_member=False)
+
+    def note_person(self, event: PersonChanged) -> None:
+        """Take note of a new name, perhaps our own."""
+        person = event.person
+        if person.user_id in self._people:
+            self._people[person.user_id] = person
+        if self._account and person.user_id == self._account.user_id:
+            self._account = Account(person.user_id, person.login, person.display_name)
+
+    async def people(self, user_ids: Iterable[str]) -> Mapping[str, Person]:
+        """Return who these are, from the server where it is not known.
+
+        Somebody without an account any more gets the ID for a name. Raises: ChatError.
+        """
+        wanted = set(user_ids)
+        if missing := wanted - self._people.keys():
+            if len(self._people) > NAMES_KEPT:
+                self._people.clear()
+            self._people.update(await self._server.people(missing))
+        return {
+            user_id: self._people.get(user_id, Person(user_id, "", user_id)) for user_id in wanted
+        }
+
+    async def resolve(self, entries: Iterable[str]) -> frozenset[str]:
+        """Turn logins and user IDs of an allowlist into user IDs; name what is nobody.
+
+        Raises: ChatError.
+        """
+        ids = set[str]()
+        for entry in entries:
+            if entry == "*":
+                continue
+            if USER_ID.fullmatch(entry):
+                ids.add(entry)
+                continue
+            person = await self._server.find_person(entry.lstrip("@"))
+            if person is None:
+                log.warning(
+                    "CHATTO_ALLOWED_USERS: nobody on the server has the login %r; "
+                    "correct or remove the entry",
+                    entry,
+                )
+            else:
+                self._people[person.user_id] = person
+                ids.add(person.user_id)
+        return frozenset(ids)

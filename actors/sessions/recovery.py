@@ -1,0 +1,59 @@
+"""Go on with what an earlier process left in the rows."""
+
+import logging
+
+from ...store import outbox, turns
+from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send
+from .services import Services
+
+__all__ = ["Recovery"]
+
+log = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Done once per start, as soon as the server can be read."""
+
+    def __init__(self, services: Services) -> None:
+        """Wait for the first live connection.
+
+        Args:
+            services: what the actors of the profile share.
+        """
+        self._services = services
+        self._is_due = True
+
+    async def run(self) -> None:
+        """Tell every actor whose rows say that something is still to be done, the first time.
+
+        Receipts are decided about again, lanes take up their turns, deliveries their parts.
+
+        Raises:
+            MailboxFullError: more is open than the mailboxes take.
+        """
+        if self._is_due:
+            await _recover(self._services)
+            self._is_due = False
+
+
+async def _recover(services: Services) -> None:
+    scope = services.journal.scope
+    rows, parts = await services.journal.read(
+        lambda db: (turns.not_closed(db, scope), outbox.not_closed(db, scope))
+    )
+    received = [row for row in rows if row.state == "received"]
+    lanes = {row.session_key for row in rows if row.state != "received"}
+    deliveries = {part.delivery_id for part in parts if part.state != "refused"}
+    for delivery_id in sorted(deliveries):
+        services.tell(DELIVERY, delivery_id, Send())
+    for session_key in sorted(lanes):
+        services.tell(THREAD, session_key, Recover())
+    for row in received:
+        services.tell(ROOM, row.room_id, RecoverMessage(row))
+    if rows or deliveries:
+        log.info(
+            "taken up from before: %d messages, %d lanes, %d deliveries",
+            len(received),
+            len(lanes),
+            len(deliveries),
+        )

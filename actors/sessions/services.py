@@ -1,0 +1,144 @@
+"""What every actor of a profile shares: where to write, whom to tell, whom to ask."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
+from ..runtime.supervisor import Supervisor
+from .directory import Directory
+from .facts import Place, RoomKind
+from .journal import Journal
+from .policy import Policy
+from .ports import ChatServer, DeliveryResult, Gateway
+from .promise import Promise
+
+__all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that are not about who may do what."""
+
+    start_within_s: float = 30.0
+    """A turn that was handed over has to start within this time."""
+    busy_wait_s: float = 30.0
+    """Longest wait, in all, when the server says "later" to a post."""
+    steady_after_s: float = 60.0
+    """A stream that has been live for so long starts counting losses anew."""
+    connect_wait_s: float = 8.0
+    """How long `Desk.start` waits for the first outcome of the connection."""
+
+
+class RoomLocks:
+    """One post at a time per room.
+
+    Source: Chatto 0.4.20 answers `internal`, without posting, when many posts into one room are
+    in flight (cli/internal/core/messages.go appends with an expected position).
+    """
+
+    def __init__(self) -> None:
+        """Start without rooms."""
+        self._locks: dict[str, anyio.Lock] = {}
+
+    def of(self, room_id: str) -> anyio.Lock:
+        """Return the lock of a room; hold it for one call, never for a wait."""
+        return self._locks.setdefault(room_id, anyio.Lock())
+
+
+class PromisesKept:
+    """Who waits for which delivery."""
+
+    def __init__(self) -> None:
+        """Start with nobody waiting."""
+        self._waiting: dict[str, Promise[DeliveryResult]] = {}
+
+    def expect(self, delivery_id: str, promise: Promise[DeliveryResult]) -> None:
+        """Remember who waits for a delivery."""
+        self._waiting[delivery_id] = promise
+
+    def settle(self, delivery_id: str, result: DeliveryResult) -> None:
+        """Tell whoever waits; a delivery from before a restart has nobody."""
+        promise = self._waiting.pop(delivery_id, None)
+        if promise is not None:
+            promise.keep(result)
+
+
+class Tally:
+    """Messages that were not for the agent, by room and cause, until they are written."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def count(self, room_id: str, cause: str) -> None:
+        """Count one message."""
+        self._counts[room_id, cause] += 1
+
+    @contextmanager
+    def taken(self) -> Iterator[dict[tuple[str, str], int]]:
+        """Lend what was counted to a block that writes it; a failing block gives it back."""
+        counts, self._counts = self._counts, Counter()
+        try:
+            yield dict(counts)
+        except BaseException:
+            self._counts.update(counts)
+            raise
+
+
+@dataclass(slots=True)
+class Services:
+    """The shared things of one profile; made once per start."""
+
+    journal: Journal
+    server: ChatServer
+    gateway: Gateway
+    policy: Policy
+    limits: Limits
+    tasks: TaskGroup
+    supervisor: Supervisor
+    directory: Directory
+    locks: RoomLocks = field(default_factory=RoomLocks)
+    promises: PromisesKept = field(default_factory=PromisesKept)
+    tally: Tally = field(default_factory=Tally)
+
+    def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
+        """Return the mailbox in which what happens at a place is put in order.
+
+        The gateway's session key, or, for a channel itself, where nobody holds a conversation,
+        a key of its own.
+        """
+        if thread_root_id is None and self.directory.kind_of(room_id) is RoomKind.CHANNEL:
+            return f"room:{room_id}"
+        kind = RoomKind.DIRECT if thread_root_id is None else RoomKind.CHANNEL
+        return self.gateway.session_key(Place(room_id, kind, thread_root_id))
+
+    def tell(self, kind: str, key: str, mail: object) -> None:
+        """Put a mail into an actor's mailbox.
+
+        Raises:
+            MailboxFullError: too much waits for it.
+            SupervisorClosedError: the profile is being stopped.
+        """
+        self.supervisor.tell(Address(kind, key), mail)
+
+    def tell_later(self, seconds: float, kind: str, key: str, mail: object) -> None:
+        """Put a mail into an actor's mailbox after a while."""
+        self.tasks.start_soon(self._tell_after, seconds, Address(kind, key), mail)
+
+    async def _tell_after(self, seconds: float, address: Address, mail: object) -> None:
+        await self.journal.clock.sleep(seconds)
+        try:
+            self.supervisor.tell(address, mail)
+        except MailboxFullError:
+            # A reminder: whatever fills the mailbox will look at the same row.
+            log.warning("%s has too much mail for a reminder (%s)", address, type(mail).__name__)
+        except SupervisorClosedError:
+            log.debug("%s: stopped before a reminder was due", address)

@@ -1,0 +1,97 @@
+"""What is known about a message beside its words: whom it points at, who asked there before."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlite_utils import Database
+
+from ...store import outbox, threads, turns
+from .facts import Message, Place, Room, RoomKind
+from .mentions import mentions
+from .services import Services
+
+__all__ = ["Standing", "Standings", "place_of_message"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What admission needs to know of a message and cannot read off it."""
+
+    place: Place
+    replies_to_own: bool
+    answered_here: bool
+    author_is_asker: bool
+
+
+class Standings:
+    """Looks the standing of messages up: in the store, and the server only for replies."""
+
+    def __init__(self, services: Services) -> None:
+        """Use what the actors of the profile share."""
+        self._services = services
+
+    async def of(self, room: Room, messages: Sequence[Message]) -> dict[str, Standing]:
+        """Return the standing of each message by its ID. Raises: ChatError."""
+        own = await self._own_among(room, messages)
+        places = {message.message_id: place_of_message(room, message) for message in messages}
+        in_threads = {
+            message.message_id: self._services.gateway.session_key(places[message.message_id])
+            for message in messages
+            if message.thread_root_id is not None
+        }
+        scope = self._services.journal.scope
+        askers = await self._services.journal.read(
+            lambda db: {key: _askers(db, scope, key) for key in set(in_threads.values())}
+        )
+        standings = dict[str, Standing]()
+        for message in messages:
+            asked = askers.get(in_threads.get(message.message_id, ""))
+            standings[message.message_id] = Standing(
+                place=places[message.message_id],
+                replies_to_own=message.in_reply_to in own,
+                answered_here=asked is not None,
+                author_is_asker=asked is not None and message.author_id in asked,
+            )
+        return standings
+
+    async def _own_among(self, room: Room, messages: Sequence[Message]) -> Collection[str]:
+        """Return which of the messages pointed at are the agent's.
+
+        What our outbox posted is known; the rest (posts of other programs under the account) is
+        read, and only where the answer matters.
+        """
+        account = self._services.directory.account
+        pointing = [message for message in messages if message.in_reply_to is not None]
+        targets = {message.in_reply_to for message in pointing if message.in_reply_to}
+        if not targets:
+            return frozenset()
+        scope = self._services.journal.scope
+        own = await self._services.journal.read(lambda db: outbox.own_among(db, scope, targets))
+        unclear = {
+            message.in_reply_to
+            for message in pointing
+            if message.in_reply_to
+            and message.in_reply_to not in own
+            and room.kind is RoomKind.CHANNEL
+            and not mentions(message.body, account.login)
+        }
+        if unclear:
+            read = await self._services.server.read_messages(room.room_id, sorted(unclear))
+            own |= {m.message_id for m in read if m.author_id == account.user_id}
+        return own
+
+
+def place_of_message(room: Room, message: Message) -> Place:
+    """Return where a message would be answered: its thread, or the one it roots."""
+    if room.kind is RoomKind.DIRECT:
+        return Place(room.room_id, room.kind, None)
+    return Place(room.room_id, room.kind, message.thread_root_id or message.message_id)
+
+
+def _askers(db: Database, scope: str, session_key: str) -> frozenset[str] | None:
+    """Return whose question runs, waits or was answered last; None: no session there."""
+    if threads.find(db, scope, session_key) is None:
+        return None
+    authors = {row.author_id for row in turns.in_lane(db, scope, session_key)}
+    last = turns.last_answered(db, scope, session_key)
+    return frozenset(authors | ({last.author_id} if last else set()))

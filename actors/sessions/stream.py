@@ -1,0 +1,93 @@
+"""The task that reads the realtime stream: one at a time, each with a number."""
+
+import logging
+from contextlib import aclosing
+
+import anyio
+
+from .errors import ChatError, StreamLostError, UnusableConnectionError
+from .facts import RoomKind
+from .mail import (
+    CONNECTION,
+    ConnectionMail,
+    Identified,
+    StreamIsLost,
+    StreamIsOpen,
+    StreamIsRefused,
+)
+from .reception import Reception
+from .services import Services
+from .stream_events import StreamEvent, StreamOpened
+
+__all__ = ["StreamReader"]
+
+log = logging.getLogger(__name__)
+
+
+class StreamReader:
+    """Opens the stream, passes on what it says and tells the connection how it goes."""
+
+    def __init__(self, services: Services) -> None:
+        """Start without a stream."""
+        self._services = services
+        self._reception = Reception(services)
+        self._scope = anyio.CancelScope()
+        self._number = 0
+
+    @property
+    def number(self) -> int:
+        """Number of the newest stream; 0: none was opened yet."""
+        return self._number
+
+    def open(self) -> None:
+        """Open a new stream; an older one ends."""
+        self.close()
+        self._number += 1
+        self._scope = anyio.CancelScope()
+        self._services.tasks.start_soon(self._run, self._number, self._scope)
+
+    def close(self) -> None:
+        """End the stream, if there is one."""
+        self._scope.cancel()
+
+    async def _run(self, number: int, scope: anyio.CancelScope) -> None:
+        with scope:
+            try:
+                await self._identify(number)
+                async with aclosing(self._services.server.stream()) as events:
+                    async for event in events:
+                        await self._pass_on(number, event)
+            except UnusableConnectionError as error:
+                self._tell(StreamIsRefused(number, error))
+            except StreamLostError as lost:
+                text = f"the stream ended: {lost.reason}"
+                self._tell(StreamIsLost(number, lost.reason, text, lost.retry_after_s))
+            except ChatError as error:
+                self._tell(StreamIsLost(number, "unreachable", str(error), 0.0))
+            else:
+                self._tell(StreamIsLost(number, "ended", "the stream ended without a word", 0.0))
+
+    async def _identify(self, number: int) -> None:
+        services = self._services
+        account = await services.server.identify()
+        services.directory.welcome(account)
+        services.gateway.allow(
+            await services.directory.resolve(services.policy.allowed_user_entries)
+        )
+        self._tell(Identified(number, account.user_id))
+
+    async def _pass_on(self, number: int, event: StreamEvent) -> None:
+        if not isinstance(event, StreamOpened):
+            await self._reception.route(event)
+            return
+        rooms = await self._services.directory.refresh_rooms()
+        if not any(room.kind is RoomKind.CHANNEL for room in rooms):
+            log.warning(
+                "the account %r is in no room: people can reach it by direct message only until "
+                "somebody adds it to a room, or it is joined to one",
+                self._services.directory.account.login,
+            )
+        self._tell(StreamIsOpen(number, event.server_version))
+
+    def _tell(self, mail: ConnectionMail) -> None:
+        self._services.tell(CONNECTION, self._services.journal.scope, mail)

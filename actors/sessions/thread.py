@@ -1,0 +1,285 @@
+"""The lane of one session key: its thread, its turns, and what goes to the gateway when."""
+
+import logging
+from collections.abc import Sequence
+from typing import assert_never
+
+from ...store import room_sessions, threads, turns
+from ...store.room_sessions import RoomSessionRow
+from ...store.threads import ThreadRow
+from ...store.turns import TurnRow
+from .admission import Bypassed
+from .answering import Answering
+from .errors import ChatError
+from .facts import Person
+from .holding import Holding
+from .journal import Draft
+from .lane import Lane
+from .mail import (
+    THREAD,
+    Answer,
+    DeliveryEnded,
+    KeyReady,
+    NotStarted,
+    Received,
+    Recover,
+    RunEnded,
+    RunStarted,
+    ThreadMail,
+)
+from .ports import HandOver, TurnOrder
+from .services import Services
+from .turn import TurnActor
+
+__all__ = ["ThreadActor"]
+
+log = logging.getLogger(__name__)
+
+STOPPING_COMMANDS = frozenset({"stop", "new", "reset"})
+"""Commands of the gateway that end the run of their session."""
+
+
+class ThreadActor:
+    """Keeps one lane: one event at the gateway, everybody else waits here in order."""
+
+    def __init__(
+        self,
+        session_key: str,
+        thread: ThreadRow | None,
+        waiting: Sequence[tuple[TurnRow, RoomSessionRow | None]],
+        services: Services,
+    ) -> None:
+        """Take over a lane as its rows say.
+
+        Args:
+            session_key: the gateway's key.
+            thread: None: nothing was handed over for this key yet.
+            waiting: its turns that are not at rest, in order of receipt, each with the room
+                session it opened.
+            services: what the actors of the profile share.
+        """
+        self._key = session_key
+        self._services = services
+        self._journal = services.journal
+        self._lane = Lane(TurnActor(row, session) for row, session in waiting)
+        self._holding = Holding(session_key, thread, services.journal)
+        self._answering = Answering(services)
+
+    @classmethod
+    async def load(cls, session_key: str, services: Services) -> "ThreadActor":
+        """Make the actor of a key from its rows."""
+        scope = services.journal.scope
+        thread, rows = await services.journal.read(
+            lambda db: (
+                threads.find(db, scope, session_key),
+                [
+                    (row, room_sessions.find(db, scope, row.message_id))
+                    for row in turns.in_lane(db, scope, session_key)
+                ],
+            )
+        )
+        return cls(session_key, thread, rows, services)
+
+    async def handle(self, mails: Sequence[ThreadMail]) -> None:
+        """Decide, record, act; an error ends the actor, the rows are what remains."""
+        for mail in mails:
+            await self._handle(mail)
+
+    async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
+        match mail:
+            case Received():
+                await self._receive(mail)
+            case RunStarted():
+                await self._run_started(mail)
+            case RunEnded():
+                await self._run_ended(mail)
+            case KeyReady():
+                await self._key_ready()
+            case NotStarted():
+                await self._not_started(mail)
+            case Answer():
+                await self._answering.post(mail, self._lane.at_gateway())
+            case DeliveryEnded():
+                await self._delivery_ended(mail)
+            case Recover():
+                await self._recover()
+            case _:
+                assert_never(mail)
+
+    # --- what comes in ------------------------------------------------------------------------
+
+    async def _receive(self, mail: Received) -> None:
+        scope = self._journal.scope
+        row = await self._journal.read(lambda db: turns.find(db, scope, mail.message_id))
+        draft = self._journal.draft()
+        if row is None or row.state != "received":
+            # Told before and decided then; what was left to do is looked at again.
+            await self._pump(draft)
+            return
+        turn = TurnActor(row)
+        turn.judge(draft, mail.verdict)
+        self._lane.keep(turn)
+        if isinstance(mail.verdict, Bypassed):
+            await self._bypass(draft, turn, mail.verdict.command)
+        else:
+            await self._pump(draft)
+
+    async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
+        """Let a command go past the lane, also while the run it is meant for is under way."""
+        name = command[1:].split(maxsplit=1)[0].lower()
+        running = self._lane.at_gateway()
+        if name in STOPPING_COMMANDS and running is not None:
+            running.stop(draft, turn.row.author_id, name)
+        await draft.commit()
+        await self._services.gateway.hand_over(await self._order(turn, command))
+
+    # --- what the gateway reports -------------------------------------------------------------
+
+    async def _run_started(self, mail: RunStarted) -> None:
+        turn = self._lane.reported(mail.message_id)
+        if turn is None:
+            log.debug("%s: a run of the gateway's own, or of a command, began", self._key)
+            return
+        draft = self._journal.draft()
+        turn.start(draft)
+        await draft.commit()
+
+    async def _run_ended(self, mail: RunEnded) -> None:
+        turn = self._lane.reported(mail.message_id)
+        draft = self._journal.draft()
+        if turn is not None and turn.state == "delivering":
+            # Whoever wanted the answer posted has been told, and will not ask again.
+            await self._settle_answer(draft, turn)
+        elif turn is not None:
+            turn.end_run(draft, mail.outcome)
+            self._lane.keep(turn)
+        await self._pump(draft)
+
+    async def _delivery_ended(self, mail: DeliveryEnded) -> None:
+        turn = self._lane.find(mail.turn_id)
+        draft = self._journal.draft()
+        if turn is not None and turn.state == "delivering":
+            failed = await self._answering.failure_of(mail.turn_id)
+            if failed is None or self._services.gateway.is_ready(self._key):
+                # Without a run nobody is left who could ask for the rest again.
+                await self._settle_answer(draft, turn)
+        await self._pump(draft)
+
+    async def _settle_answer(self, draft: Draft, turn: TurnActor) -> None:
+        """Plan the end of a turn by what of its answer is in the room."""
+        failure = await self._answering.failure_of(turn.row.message_id)
+        if failure is None:
+            turn.answer(draft)
+        else:
+            turn.fail(draft, failure)
+        self._lane.keep(turn)
+
+    async def _key_ready(self) -> None:
+        """Look for what no run will end any more, then let the next one go.
+
+        Reports come in order, so a run whose end was reported is gone from here already.
+        """
+        draft = self._journal.draft()
+        turn = self._lane.at_gateway()
+        if turn is not None and self._services.gateway.is_ready(self._key):
+            await self._end_without_run(draft, turn)
+        await self._pump(draft)
+
+    async def _end_without_run(self, draft: Draft, turn: TurnActor) -> None:
+        """Plan the end of a turn from before a restart that the gateway did not resume."""
+        if turn.state == "interrupted":
+            turn.fail(draft, "not_resumed")
+            self._lane.keep(turn)
+        elif turn.state == "delivering" and not await self._answering.is_under_way(
+            turn.row.message_id
+        ):
+            await self._settle_answer(draft, turn)
+
+    async def _not_started(self, mail: NotStarted) -> None:
+        turn = self._lane.find(mail.message_id)
+        draft = self._journal.draft()
+        if turn is not None and turn.state == "handed" and turn.row.attempt == mail.attempt:
+            self._give_up(draft, turn, "not_taken")
+        await self._pump(draft)
+
+    # --- what goes out ------------------------------------------------------------------------
+
+    async def _pump(self, draft: Draft) -> None:
+        """Record what was decided; if the key is free, the next turn goes out with it."""
+        turn = self._next()
+        if turn is not None:
+            self._holding.hand_over(draft, turn)
+        await draft.commit()
+        if turn is not None:
+            await self._give(turn)
+
+    def _next(self) -> TurnActor | None:
+        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
+        turn = self._lane.waiting()
+        if turn is None or self._lane.at_gateway() is not None:
+            return None
+        return turn if self._services.gateway.is_ready(self._key) else None
+
+    async def _give(self, turn: TurnActor) -> None:
+        """Act on a recorded hand-over."""
+        taken = await self._services.gateway.hand_over(await self._order(turn, None))
+        if taken is HandOver.TAKEN:
+            limit = self._services.limits.start_within_s
+            reminder = NotStarted(turn.row.message_id, turn.row.attempt)
+            self._services.tell_later(limit, THREAD, self._key, reminder)
+            return
+        draft = self._journal.draft()
+        if taken is HandOver.FOLDED:
+            turn.fold(draft, "gateway")
+        else:
+            self._give_up(draft, turn, "not_taken")
+        await self._pump(draft)
+
+    def _give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
+        """Plan the end of a turn that never ran: its session does not hold it."""
+        self._holding.undo(draft, turn)
+        turn.fail(draft, reason)
+        self._lane.keep(turn)
+
+    async def _order(self, turn: TurnActor, command: str | None) -> TurnOrder:
+        directory = self._services.directory
+        room = directory.known_room(turn.row.room_id)
+        author = Person(turn.row.author_id, "", turn.row.author_name)
+        try:
+            author = (await directory.people([author.user_id]))[author.user_id]
+        except ChatError as error:
+            log.debug("%s: name of the author not read: %s", self._key, error)
+        return TurnOrder(
+            message_id=turn.row.message_id,
+            place=turn.place,
+            room_name=room.name if room else "",
+            author=author,
+            text=command or turn.row.body or "",
+            posted_at=turn.posted_at,
+        )
+
+    # --- after a restart ----------------------------------------------------------------------
+
+    async def _recover(self) -> None:
+        """Go on where an earlier process ended.
+
+        What waited goes on waiting, if its author still may speak. What the gateway had is
+        interrupted: it resumes such runs by itself, or never.
+        """
+        draft = self._journal.draft()
+        for turn in self._lane:
+            if turn.state in {"admitted", "queued"}:
+                self._recheck(draft, turn)
+            elif turn.state in {"handed", "processing"}:
+                turn.interrupt(draft, "process_ended")
+            elif turn.state in {"correcting", "stopping"}:
+                turn.fail(draft, "process_died")
+            self._lane.keep(turn)
+        await draft.commit()
+        await self._key_ready()
+
+    def _recheck(self, draft: Draft, turn: TurnActor) -> None:
+        if not self._services.gateway.may_speak(turn.row.author_id, turn.place):
+            turn.refuse(draft, "author_not_allowed")
+        elif turn.state == "admitted":
+            turn.enqueue(draft)

@@ -1,0 +1,148 @@
+"""One turn: its chart and its row. Lives in the mailbox of its lane.
+
+A turn, its thread and its room session change in one transaction (a hand-over moves the
+frontier), so one mailbox, that of the session key, serves them all; what is decided about a
+turn is decided here.
+"""
+
+from datetime import datetime
+
+from ...machines.turn import Cancel, Cause, Ending, Fold, Reason
+from ...store.room_sessions import RoomSessionRow
+from ...store.threads import ThreadRow
+from ...store.turns import TurnRow
+from .admission import Admitted, Bypassed, Refused
+from .facts import Place, RoomKind
+from .journal import Draft
+from .ports import RunOutcome
+
+__all__ = ["AT_GATEWAY", "TurnActor", "place_of"]
+
+AT_GATEWAY = frozenset(
+    {"handed", "processing", "delivering", "correcting", "stopping", "folded", "interrupted"}
+)
+"""States in which the gateway has, or may have, something of the turn: nobody else's goes out."""
+
+
+class TurnActor:
+    """Decides what becomes of one message; each method plans steps into a draft."""
+
+    def __init__(self, row: TurnRow, room_session: RoomSessionRow | None = None) -> None:
+        """Take over a turn as its row says.
+
+        Args:
+            row: the turn.
+            room_session: the session it opened; None: it opened none, or not yet.
+        """
+        self.row = row
+        self.room_session = room_session
+
+    @property
+    def state(self) -> str:
+        """Where the turn stands."""
+        return self.row.state
+
+    @property
+    def place(self) -> Place:
+        """Where it is answered."""
+        return place_of(self.row)
+
+    @property
+    def posted_at(self) -> datetime:
+        """The server's time of the message."""
+        return datetime.fromisoformat(self.row.posted_at)
+
+    @property
+    def opens_session(self) -> bool:
+        """Whether it is a fresh room message: the thread under it begins with the answer."""
+        is_channel = self.row.room_kind == RoomKind.CHANNEL.value
+        return is_channel and self.row.thread_root_id == self.row.message_id
+
+    def judge(self, draft: Draft, verdict: Admitted | Bypassed | Refused) -> None:
+        """Plan what admission decided."""
+        cause = verdict.cause.value
+        if isinstance(verdict, Refused):
+            refusal = Reason(verdict.reason)
+            self.row = draft.turn(self.row, "refuse", refusal, cause=cause)
+        elif isinstance(verdict, Bypassed):
+            self.row = draft.turn(self.row, "bypass", Cause(cause), reason="command")
+        else:
+            self.row = draft.turn(self.row, "admit", Cause(cause), reason=cause)
+            self.enqueue(draft)
+            if self.opens_session:
+                self.room_session = draft.open_room_session(self.row)
+
+    def enqueue(self, draft: Draft) -> None:
+        """Plan that it waits in its lane."""
+        self.row = draft.turn(self.row, "enqueue")
+
+    def hand_over(self, draft: Draft, thread: ThreadRow) -> None:
+        """Plan the hand-over, and keep where the thread stood before it."""
+        self.row = draft.turn(
+            self.row,
+            "hand_over",
+            thread_before=thread.state,
+            frontier_before=thread.frontier_id,
+        )
+
+    def fold(self, draft: Draft, carrier_id: str) -> None:
+        """Plan that the gateway took it into a run of its own."""
+        self.row = draft.turn(self.row, "fold", Fold(carrier_id))
+
+    def start(self, draft: Draft) -> None:
+        """Plan that its run began."""
+        self.row = draft.turn(self.row, "start")
+
+    def interrupt(self, draft: Draft, reason: str) -> None:
+        """Plan that the process ended under it."""
+        self.row = draft.turn(self.row, "interrupt", Reason(reason))
+
+    def put_back(self, draft: Draft, reason: str) -> None:
+        """Plan that it waits again: it never ran."""
+        self.row = draft.turn(self.row, "put_back", reason=reason)
+
+    def deliver(self, draft: Draft) -> None:
+        """Plan that its answer is on its way out."""
+        self.row = draft.turn(self.row, "deliver")
+
+    def answer(self, draft: Draft) -> None:
+        """Plan that its answer is in the room."""
+        self.row = draft.turn(self.row, "answer")
+
+    def fail(self, draft: Draft, reason: str) -> None:
+        """Plan that no answer could be given."""
+        self.row = draft.turn(self.row, "fail", Reason(reason))
+
+    def refuse(self, draft: Draft, reason: str) -> None:
+        """Plan that it will not run after all."""
+        self.row = draft.turn(self.row, "refuse", Reason(reason))
+
+    def cancel(self, draft: Draft, by: str, command: str) -> None:
+        """Plan that a command ended it while it waited."""
+        self.row = draft.turn(self.row, "cancel", Cancel(by, command))
+
+    def stop(self, draft: Draft, by: str, command: str) -> None:
+        """Plan that a command ends its run."""
+        ending = Ending("cancelled", by, command)
+        self.row = draft.turn(self.row, "stop", ending, reason=command)
+
+    def end_run(self, draft: Draft, outcome: RunOutcome) -> None:
+        """Plan the end of its run, as far as that decides anything.
+
+        An answer that is on its way out decides by itself, once it is delivered.
+        """
+        if self.state in {"delivering", "correcting"}:
+            return
+        if self.state == "stopping":
+            self.row = draft.turn(self.row, "end_run")
+        elif outcome is RunOutcome.SUCCESS:
+            self.row = draft.turn(self.row, "fall_silent")
+        elif outcome is RunOutcome.FAILURE:
+            self.fail(draft, "run_failed")
+        else:
+            self.fail(draft, "run_cancelled")
+
+
+def place_of(row: TurnRow) -> Place:
+    """Return where a turn is answered."""
+    return Place(row.room_id, RoomKind(row.room_kind), row.thread_root_id)
