@@ -44,6 +44,7 @@ from .ports import (
     RunOutcome,
 )
 from .promise import Promise
+from .recovery import Recovery
 from .room import RoomActor
 from .services import Limits, Services
 from .stream import StreamReader
