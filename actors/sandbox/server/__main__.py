@@ -44,9 +44,10 @@ async def serve(sandbox: Sandbox) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the server and return the exit code: 0 stopped, 2 the port is taken."""
     parser = argparse.ArgumentParser(prog="chatto-sandbox", description="An in-memory Chatto.")
+    parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address to listen on")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
     options = parser.parse_args(arguments)
-    sandbox = Sandbox(port=options.port)
+    sandbox = Sandbox(host=options.host, port=options.port)
     furnish(sandbox)
     try:
         asyncio.run(serve(sandbox))

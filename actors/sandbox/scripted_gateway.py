@@ -1,0 +1,177 @@
+"""A gateway with a scripted agent: the port `Gateway` without Hermes, for tests of the sessions.
+
+It keeps to what the real one does as far as the sessions can tell: one run per key, reports in
+the same order, commands at once, a start-up gate.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ..sessions.facts import Place, RoomKind
+from ..sessions.ports import (
+    ConnectionReport,
+    Desk,
+    HandOver,
+    Outgoing,
+    RunOutcome,
+    TurnOrder,
+)
+
+__all__ = ["Agent", "ScriptedGateway", "first_words"]
+
+log = logging.getLogger(__name__)
+
+Agent = Callable[[TurnOrder], Awaitable[str | None]]
+"""Answers a turn; None: says nothing. What it raises ends the run as a failure."""
+
+
+async def first_words(order: TurnOrder) -> str:
+    """Answer "ok: " and the first words of the message, at once."""
+    return f"ok: {' '.join(order.text.split()[:6])}"
+
+
+class ScriptedGateway:
+    """Runs a scripted agent for every turn it is handed, and records what it was given."""
+
+    def __init__(
+        self, tasks: TaskGroup, agent: Agent = first_words, allowed: Collection[str] = ()
+    ) -> None:
+        """Start with the gate open and nobody running.
+
+        Args:
+            tasks: runs the agent.
+            agent: what it does with a turn.
+            allowed: user IDs that may speak beside those the sessions resolve.
+        """
+        self.agent = agent
+        self.orders: list[TurnOrder] = []
+        """Turns, in the order of their hand-over."""
+        self.commands: list[TurnOrder] = []
+        self.reports: list[tuple[ConnectionReport, str]] = []
+        self.most_at_once = 0
+        """The largest number of runs of one key that were ever under way together."""
+        self._tasks = tasks
+        self._allowed = frozenset(allowed)
+        self._resolved: frozenset[str] = frozenset()
+        self._desk: Desk | None = None
+        self._running: dict[str, list[anyio.CancelScope]] = {}
+        self._awaited: set[str] = set()
+        self._is_open = True
+
+    def serve(self, desk: Desk) -> None:
+        """Say whom the reports go to."""
+        self._desk = desk
+
+    def shut_gate(self) -> None:
+        """Hold everything back, as during the start of the real gateway."""
+        self._is_open = False
+
+    def open_gate(self) -> None:
+        """Let turns in."""
+        self._is_open = True
+        for key in sorted(self._awaited):
+            self._tell_ready(key)
+
+    # --- the port -----------------------------------------------------------------------------
+
+    def session_key(self, place: Place) -> str:
+        """Return a key in the form of the real gateway's."""
+        if place.kind is RoomKind.DIRECT:
+            return f"agent:main:chatto:dm:{place.room_id}"
+        return f"agent:main:chatto:thread:{place.room_id}:{place.thread_root_id}"
+
+    def allow(self, user_ids: Collection[str]) -> None:
+        """Learn which accounts the logins of the allowlist are."""
+        self._resolved = frozenset(user_ids)
+
+    def may_speak(self, author_id: str, place: Place) -> bool:
+        """Tell whether this account may talk to the agent."""
+        del place
+        return author_id in self._allowed or author_id in self._resolved
+
+    def is_ready(self, session_key: str) -> bool:
+        """Tell whether an event for this key would be run now."""
+        ready = self._is_open and not self._running.get(session_key)
+        if not ready:
+            self._awaited.add(session_key)
+        return ready
+
+    async def hand_over(self, order: TurnOrder) -> HandOver:
+        """Run the agent for a turn, or take a command at once."""
+        if not self._is_open:
+            return HandOver.NOT_TAKEN
+        key = self.session_key(order.place)
+        if order.text.startswith("/"):
+            self.commands.append(order)
+            self._tasks.start_soon(self._obey, key, order)
+            return HandOver.TAKEN
+        if self._running.get(key):
+            return HandOver.FOLDED
+        self.orders.append(order)
+        scope = anyio.CancelScope()
+        self._running.setdefault(key, []).append(scope)
+        self.most_at_once = max(self.most_at_once, len(self._running[key]))
+        self._tasks.start_soon(self._run, key, order, scope)
+        return HandOver.TAKEN
+
+    async def report(self, what: ConnectionReport, text: str) -> None:
+        """Keep what was reported."""
+        self.reports.append((what, text))
+
+    # --- runs ---------------------------------------------------------------------------------
+
+    @property
+    def desk(self) -> Desk:
+        """Whom the reports go to.
+
+        Raises:
+            LookupError: `serve` was not called.
+        """
+        if self._desk is None:
+            message = "no desk is served"
+            raise LookupError(message)
+        return self._desk
+
+    async def _run(self, key: str, order: TurnOrder, scope: anyio.CancelScope) -> None:
+        outcome = RunOutcome.CANCELLED
+        self.desk.run_started(key, order.message_id)
+        with scope:
+            outcome = await self._answer(order)
+        self.desk.run_ended(key, order.message_id, outcome)
+        self._running[key].remove(scope)
+        self._tell_ready(key)
+
+    async def _answer(self, order: TurnOrder) -> RunOutcome:
+        try:
+            answer = await self.agent(order)
+        except Exception:
+            # The real gateway turns any error of the agent into a failed run.
+            log.exception("the scripted agent failed")
+            return RunOutcome.FAILURE
+        if answer is not None:
+            await self.desk.deliver(_outgoing(order, answer))
+        return RunOutcome.SUCCESS
+
+    async def _obey(self, key: str, order: TurnOrder) -> None:
+        if order.text.startswith(("/stop", "/new", "/reset")):
+            for scope in self._running.get(key, []):
+                scope.cancel()
+        await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
+
+    def _tell_ready(self, key: str) -> None:
+        if key in self._awaited and not self._running.get(key) and self._is_open:
+            self._awaited.discard(key)
+            self.desk.key_ready(key)
+
+
+def _outgoing(order: TurnOrder, text: str) -> Outgoing:
+    return Outgoing(
+        room_id=order.place.room_id,
+        thread_root_id=order.place.thread_root_id,
+        text=text,
+        is_final=True,
+        answers_id=order.message_id,
+    )
