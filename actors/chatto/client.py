@@ -1,0 +1,260 @@
+"""The Chatto server as the sessions see it.
+
+This module is cheap to import. What talks to the network is imported at the first call, in a
+worker thread: it takes half a second of CPU.
+"""
+
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from ..sessions.errors import (
+    NotChattoError,
+    OutcomeUnknownError,
+    RequestRefusedError,
+    ServerBusyError,
+    ServerUnreachableError,
+)
+from ..sessions.facts import Account, Message, Person, Place, Room
+from ..sessions.ports import Post
+from ..sessions.stream_events import StreamEvent, StreamOpened
+from .credential import Credential
+from .limits import Limits
+from .read_back import FIRST_PAGE, LATER_PAGE, Wanted
+from .refusals import TokenRefusedError
+from .resources import Proto, account_of, is_deleted, message_of, person_of, room_of
+from .session import Session
+
+__all__ = ["ChattoServer"]
+
+ALL_ROOMS: Final = 1  # ROOM_DIRECTORY_SCOPE_ALL
+BATCH: Final = 100  # IDs, the most one call takes
+HIDDEN: Final = frozenset({"not_found", "permission_denied"})
+"""Two ways in which the server says that a room is none of the account's business."""
+
+
+class ChattoServer:
+    """A Chatto 0.4.20 server, as one account; fulfils the port `ChatServer`.
+
+    For the asyncio backend alone. A call takes at most its timeout, or twice that and a login
+    where a password is configured and the token had run out.
+    """
+
+    def __init__(self, url: str, credential: Credential, limits: Limits | None = None) -> None:
+        """Keep the settings; nothing is imported, read or sent before the first call.
+
+        Args:
+            url: the setting `CHATTO_URL`, as it was written.
+            credential: of the agent's account.
+            limits: None: the defaults.
+        """
+        self._session = Session(url, credential, limits or Limits())
+        self._account: Account | None = None
+
+    async def identify(self) -> Account:
+        """Log in where a password is configured, and return whose account it is.
+
+        Where the answer does not look like Chatto's, one more look finds out who answers.
+
+        Raises:
+            ServerUnreachableError: try again later.
+            UnusableConnectionError: no retry helps; the text names the setting.
+        """
+        wire = await self._session.wire()
+        try:
+            request = wire.pb.viewer.GetViewerRequest()
+            answer = await self._session.read(wire.services.viewer.get_viewer, request)
+        except ServerBusyError as error:
+            text = f"CHATTO_URL: {error}"
+            raise ServerUnreachableError(text) from error
+        except (ServerUnreachableError, RequestRefusedError) as error:
+            await wire.door.look()
+            text = f"CHATTO_URL: Chatto at {wire.address.base_url} gives no account: {error}"
+            raise ServerUnreachableError(text) from error
+        account = account_of(answer.user.profile)
+        if not account.user_id:
+            text = f"CHATTO_URL: what answers at {wire.address.base_url} names no account"
+            raise NotChattoError(text)
+        self._account = account
+        return account
+
+    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
+        """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
+
+        Raises:
+            StreamLostError: it could not be opened, or ended.
+            UnusableConnectionError: no retry helps.
+        """
+        stream = await self._session.open_stream()
+        try:
+            yield StreamOpened(stream.server_version)
+            while True:
+                yield await stream.next_event()
+        except TokenRefusedError as error:
+            raise self._session.refusal() from error
+        finally:
+            await stream.aclose()
+
+    async def list_rooms(self) -> Sequence[Room]:
+        """Return all rooms the account may see that are not archived.
+
+        A direct conversation in which nothing was said yet is not among them.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        request = wire.pb.directory.ListRoomsRequest(scope=ALL_ROOMS)
+        answer = await self._session.read(wire.services.room_directory.list_rooms, request)
+        return [room_of(entry) for entry in answer.rooms if not entry.room.archived]
+
+    async def get_room(self, room_id: str) -> Room | None:
+        """Return one room, archived ones too; None where it is unknown or hidden.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        request = wire.pb.directory.GetRoomRequest(room_id=room_id)
+        try:
+            answer = await self._session.read(wire.services.room_directory.get_room, request)
+        except RequestRefusedError as error:
+            if error.code in HIDDEN:
+                return None
+            raise
+        return room_of(answer.room)
+
+    async def read_messages(self, room_id: str, ids: Sequence[str]) -> Sequence[Message]:
+        """Read messages of one room, in the order asked for, without deleted and unknown ones.
+
+        Args:
+            room_id: the room.
+            ids: 1 to 100 message IDs.
+
+        Raises:
+            ChatError: `RequestRefusedError` when the account is not in the room.
+        """
+        wire = await self._session.wire()
+        request = wire.pb.messages.BatchGetMessagesRequest(room_id=room_id, event_ids=ids)
+        answer = await self._session.read(wire.services.messages.batch_get_messages, request)
+        return [message_of(each) for each in answer.messages if not is_deleted(each)]
+
+    async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
+        """Return who these are, by ID; unknown and deleted accounts are left out.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        found: dict[str, Person] = {}
+        for batch in _batches(user_ids):
+            request = wire.pb.members.BatchGetUsersRequest(user_ids=batch)
+            answer = await self._session.read(wire.services.users.batch_get_users, request)
+            found |= {entry.user.id: person_of(entry.user) for entry in answer.users}
+        return found
+
+    async def find_person(self, login: str) -> Person | None:
+        """Look somebody up by login, in any case; None: nobody.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        request = wire.pb.members.GetUserRequest(login=login)
+        try:
+            answer = await self._session.read(wire.services.users.get_user, request)
+        except RequestRefusedError as error:
+            if error.code == "not_found":
+                return None
+            raise
+        return person_of(answer.user.user)
+
+    async def post(self, post: Post) -> str:
+        """Post one message and return its ID.
+
+        Raises:
+            ServerBusyError: nothing was posted; the same call may succeed later.
+            RequestRefusedError: nothing was posted and never will be.
+            OutcomeUnknownError: it may have been posted; read back first.
+            UnusableConnectionError: nothing was posted; the credential is of no use any more.
+        """
+        wire = await self._session.wire()
+        try:
+            request = wire.pb.messages.CreateMessageRequest(
+                room_id=post.room_id,
+                body=post.body,
+                thread_root_event_id=post.thread_root_id or "",
+                in_reply_to=post.in_reply_to or "",
+            )
+        except UnicodeEncodeError as error:
+            code, text = "invalid_argument", "the body holds half a character (a lone surrogate)"
+            raise RequestRefusedError(code, text) from error
+        answer = await self._session.send(wire.services.messages.create_message, request)
+        if not answer.message.id:
+            text = "CreateMessage: an answer without a message"
+            raise OutcomeUnknownError(text)
+        return str(answer.message.id)
+
+    async def find_post(
+        self, post: Post, *, not_before: datetime, excluding: Collection[str] = ()
+    ) -> str | None:
+        """Look for an own message like this one; return the newest one's ID, None when none is.
+
+        Looks at author, body, the message it points at and the time, which the server's clock
+        gave: one that is up to 60 s behind ours is allowed for. Reads the thread, else the
+        room, from the newest row backwards until the rows are older than that, so that
+        neither a busy thread nor a long time since the attempt hides the post.
+
+        Args:
+            post: what was posted.
+            not_before: our time of the first attempt, by our clock.
+            excluding: IDs of own messages that are known to be something else; they matter
+                where two parts of an answer have the same text.
+
+        Raises:
+            ChatError: the room could not be read.
+        """
+        account = self._account or await self.identify()
+        wanted = Wanted(account.user_id, post, not_before, excluding)
+        page = await self._page(post, limit=FIRST_PAGE)
+        found = wanted.newest_in(page.events)
+        while found is None and page.has_older and wanted.may_precede(page.events):
+            page = await self._page(post, limit=LATER_PAGE, before=page.start_cursor)
+            found = wanted.newest_in(page.events)
+        return found
+
+    async def show_typing(self, place: Place) -> None:
+        """Show the account as typing for some seconds.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        request = wire.pb.rooms.UpdateTypingIndicatorRequest(
+            room_id=place.room_id, thread_root_event_id=place.thread_root_id or ""
+        )
+        await self._session.read(wire.services.rooms.update_typing_indicator, request)
+
+    async def _page(self, post: Post, *, limit: int, before: str | None = None) -> Proto:
+        """Return a page of where a post belongs; `before` None: the newest one."""
+        wire = await self._session.wire()
+        if post.thread_root_id is None:
+            request = wire.pb.timeline.GetRoomEventsRequest(
+                room_id=post.room_id, limit=limit, before=before
+            )
+            answer = await self._session.read(wire.services.rooms.get_room_events, request)
+        else:
+            request = wire.pb.timeline.GetThreadEventsRequest(
+                room_id=post.room_id,
+                thread_root_event_id=post.thread_root_id,
+                limit=limit,
+                before=before,
+            )
+            answer = await self._session.read(wire.services.threads.get_thread_events, request)
+        return answer.page
+
+
+def _batches(ids: Collection[str]) -> Iterator[list[str]]:
+    waiting = sorted(set(ids))
+    for start in range(0, len(waiting), BATCH):
+        yield waiting[start : start + BATCH]
