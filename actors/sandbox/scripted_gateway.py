@@ -51,6 +51,7 @@ class ScriptedGateway:
         """Turns, in the order of their hand-over."""
         self.commands: list[TurnOrder] = []
         self.reports: list[tuple[ConnectionReport, str]] = []
+        self.crashes: list[BaseException] = []
         self.most_at_once = 0
         """The largest number of runs of one key that were ever under way together."""
         self._tasks = tasks
@@ -120,6 +121,10 @@ class ScriptedGateway:
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Keep what was reported."""
         self.reports.append((what, text))
+
+    def crashed(self, error: BaseException) -> None:
+        """Keep the error: a test looks at it."""
+        self.crashes.append(error)
 
     # --- runs ---------------------------------------------------------------------------------
 

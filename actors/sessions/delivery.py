@@ -9,7 +9,13 @@ from ...store import outbox
 from ...store.outbox import PartRow
 from ..runtime.backoff import backoff
 from .answering import result_of
-from .errors import ChatError, OutcomeUnknownError, RequestRefusedError, ServerBusyError
+from .errors import (
+    ChatError,
+    OutcomeUnknownError,
+    RequestRefusedError,
+    ServerBusyError,
+    UnusableConnectionError,
+)
 from .journal import Draft
 from .mail import THREAD, DeliveryEnded, Send
 from .ports import Post
@@ -90,6 +96,9 @@ class DeliveryActor:
         except RequestRefusedError as error:
             log.warning("%s was refused by the server: %s", part.outbox_id, error)
             return await self._step(part, "refuse", Refusal(error.code))
+        except UnusableConnectionError as error:
+            log.warning("%s was not posted: %s", part.outbox_id, error)
+            return await self._step(part, "refuse", Refusal("not_connected"))
         except OutcomeUnknownError as error:
             log.warning("%s may or may not be in the room: %s", part.outbox_id, error)
             return await self._step(part, "doubt", Refusal(OUTCOME_UNKNOWN))
@@ -102,7 +111,7 @@ class DeliveryActor:
         taken = await self._journal.read(lambda db: outbox.posted_in(db, scope, room_id))
         try:
             found = await self._services.server.find_post(
-                _post_of(part), not_before=began, exclude=taken
+                _post_of(part), not_before=began, excluding=taken
             )
         except ChatError as error:
             log.warning("%s: the room could not be read back: %s", part.outbox_id, error)

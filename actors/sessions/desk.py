@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -9,6 +10,7 @@ from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
 from ...store import ignored
+from ...store.database import StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost
@@ -19,7 +21,7 @@ from .connection import ConnectionActor, load_connection
 from .dead_letters import DeadLetters
 from .delivery import DeliveryActor
 from .directory import Directory
-from .errors import ChatError
+from .errors import ChatError, StateUnusableError
 from .facts import Place
 from .journal import Journal
 from .mail import (
@@ -50,7 +52,7 @@ from .services import Limits, Services
 from .stream import StreamReader
 from .thread import ThreadActor
 
-__all__ = ["Profile", "SessionsDesk"]
+__all__ = ["Equipment", "SessionsDesk"]
 
 log = logging.getLogger(__name__)
 
@@ -64,57 +66,36 @@ STOPPING = DeliveryResult(DeliveryState.REFUSED, (), "stopping", is_retryable=Tr
 OVERLOADED = DeliveryResult(DeliveryState.REFUSED, (), "overloaded", is_retryable=True)
 
 
-class Profile:
-    """What one profile brings along: its name in the rows, its server, its settings."""
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What the sessions of one profile run on."""
 
-    def __init__(  # noqa: PLR0913  each is a decision of the composition root
-        self,
-        *,
-        scope: str,
-        server_url: str,
-        server: ChatServer,
-        policy: Policy,
-        limits: Limits,
-        open_state: Callable[[], Database],
-        clock: Clock,
-    ) -> None:
-        """Keep them together.
-
-        Args:
-            scope: the profile's name, as it stands in every row.
-            server_url: for the row of the connection; holds no secret.
-            server: the chat server, as the profile's account.
-            policy: who may talk, and when the agent is meant.
-            limits: bounds of time.
-            open_state: opens the state file; runs in the store's thread.
-            clock: the time.
-        """
-        self.scope = scope
-        self.server_url = server_url
-        self.server = server
-        self.policy = policy
-        self.limits = limits
-        self.open_state = open_state
-        self.clock = clock
+    scope: str
+    """The profile's name, as it stands in every row."""
+    server_url: str
+    """For the row of the connection; holds no secret."""
+    server: ChatServer
+    policy: Policy
+    limits: Limits
+    open_state: Callable[[], Database]
+    """Opens the state file; runs in the store's thread."""
+    clock: Clock
 
 
 class SessionsDesk:
     """Fulfils the port `Desk`: one start and one stop."""
 
-    def __init__(
-        self, profile: Profile, gateway: Gateway, on_crash: Callable[[BaseException], None]
-    ) -> None:
+    def __init__(self, equipment: Equipment, gateway: Gateway) -> None:
         """Run nothing yet.
 
         Args:
-            profile: whose sessions these are.
+            equipment: what they run on.
             gateway: the gateway they run in.
-            on_crash: called once if what runs inside ends unasked; a new desk is needed then.
         """
-        self._profile = profile
+        self._equipment = equipment
         self._gateway = gateway
         self._host = TaskHost(
-            self._open, drain=self._drain, on_crash=on_crash, grace_s=DRAIN_S + 1.0
+            self._open, drain=self._drain, on_crash=gateway.crashed, grace_s=DRAIN_S + 1.0
         )
         self._first_outcome: Promise[None] = Promise()
         self._services: Services | None = None
@@ -123,9 +104,12 @@ class SessionsDesk:
         """Open the state, start the actors and the connection; return at its first outcome.
 
         Raises:
-            StoreError: the state file cannot be used.
+            StateUnusableError: the state file cannot be used; the text says what to do.
         """
-        await self._host.start()
+        try:
+            await self._host.start()
+        except StoreError as error:
+            raise StateUnusableError(str(error)) from error
         await self._wait_for_first_outcome()
 
     async def stop(self) -> None:
@@ -189,33 +173,33 @@ class SessionsDesk:
     # --- start and stop -----------------------------------------------------------------------
 
     async def _open(self, tasks: TaskGroup) -> None:
-        profile = self._profile
-        store = StoreThread(profile.open_state, clock=profile.clock)
+        equipment = self._equipment
+        store = StoreThread(equipment.open_state, clock=equipment.clock)
         await tasks.start(store.serve)
-        journal = Journal(store, profile.scope, profile.clock)
+        journal = Journal(store, equipment.scope, equipment.clock)
         kinds: dict[str, Kind] = {}
         dead = DeadLetters(journal)
         supervisor = Supervisor(
             tasks,
             kinds,
-            clock=profile.clock,
+            clock=equipment.clock,
             waits=partial(backoff, first=0.2, factor=5, longest=30),
             on_dead=dead.take,
             attempts=4,
         )
         services = Services(
             journal=journal,
-            server=profile.server,
+            server=equipment.server,
             gateway=self._gateway,
-            policy=profile.policy,
-            limits=profile.limits,
+            policy=equipment.policy,
+            limits=equipment.limits,
             tasks=tasks,
             supervisor=supervisor,
-            directory=Directory(profile.server),
+            directory=Directory(equipment.server),
         )
         kinds.update(self._kinds(services))
         self._services = services
-        services.tell(CONNECTION, profile.scope, Start())
+        services.tell(CONNECTION, equipment.scope, Start())
 
     def _kinds(self, services: Services) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
@@ -224,7 +208,7 @@ class SessionsDesk:
 
         async def connect(scope: str) -> Actor:
             del scope  # one per profile
-            row = await load_connection(services, self._profile.server_url)
+            row = await load_connection(services, self._equipment.server_url)
             return ConnectionActor(row, services, reader, recovery, self._first_outcome)
 
         return {
@@ -241,14 +225,14 @@ class SessionsDesk:
         }
 
     async def _wait_for_first_outcome(self) -> None:
-        with anyio.move_on_after(self._profile.limits.connect_wait_s):
+        with anyio.move_on_after(self._equipment.limits.connect_wait_s):
             await self._first_outcome.wait()
 
     async def _drain(self) -> None:
         services = self._services
         if services is None:
             return
-        services.tell(CONNECTION, self._profile.scope, Stop())
+        services.tell(CONNECTION, self._equipment.scope, Stop())
         await services.supervisor.stop(DRAIN_S)
         self._services = None
         with services.tally.taken() as counts:

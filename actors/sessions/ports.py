@@ -100,14 +100,14 @@ class ChatServer(Protocol):
         ...
 
     async def find_post(
-        self, post: Post, *, not_before: datetime, exclude: Collection[str]
+        self, post: Post, *, not_before: datetime, excluding: Collection[str] = ()
     ) -> str | None:
         """Look for an own message like this one; return its ID, None when there is none.
 
         Args:
             post: what was posted.
             not_before: our time of the first attempt, by our clock.
-            exclude: messages that are known to be other posts.
+            excluding: own messages that are known to be other posts.
 
         Raises:
             ChatError: the room could not be read.
@@ -189,6 +189,10 @@ class Gateway(Protocol):
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Tell the gateway how the connection is; `text` is one line for its operator."""
+        ...
+
+    def crashed(self, error: BaseException) -> None:
+        """Tell the gateway that the sessions ended unasked, by a defect; a new start may help."""
         ...
 
 

@@ -1,0 +1,70 @@
+"""The composition root: the one place that knows both Chatto and Hermes."""
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from ..store.database import open_database
+from .chatto.client import ChattoServer
+from .chatto.credential import Credential, Password, Token
+from .chatto.limits import Limits as ServerLimits
+from .hermes.profile import Profile
+from .hermes.settings import Settings, admission_policy
+from .runtime.clock import SystemClock
+from .sessions.desk import Equipment, SessionsDesk
+from .sessions.ports import Gateway
+from .sessions.services import Limits
+
+__all__ = ["open_desk"]
+
+log = logging.getLogger(__name__)
+
+
+def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> SessionsDesk:
+    """Put the sessions of a profile together; nothing is opened or sent before their start.
+
+    Args:
+        settings: of the profile; an address and a credential are among them.
+        gateway: the gateway the plugin runs in.
+        profile: whose state file it is.
+    """
+    limits = ServerLimits(
+        read_timeout_s=settings.read_timeout_s, send_timeout_s=settings.send_timeout_s
+    )
+    url = settings.url or ""
+    equipment = Equipment(
+        scope=profile.name,
+        server_url=url,
+        server=ChattoServer(url, _credential(settings), limits),
+        policy=admission_policy(settings),
+        limits=Limits(busy_wait_s=settings.rate_limit_wait_s),
+        open_state=lambda: open_state(profile.state_path),
+        clock=SystemClock(),
+    )
+    return SessionsDesk(equipment, gateway)
+
+
+def open_state(path: Path) -> Database:
+    """Open the state file, and say so where a damaged one was set aside.
+
+    Raises:
+        StoreError: it cannot be used; the text says what to do.
+    """
+    opened = open_database(path, now=datetime.now(UTC))
+    if opened.set_aside is not None:
+        log.warning(
+            "the state file was damaged and is set aside as %s; a new one is begun, so messages "
+            "that were waiting are forgotten and threads are read anew",
+            opened.set_aside,
+        )
+    log.info("state in %s, journal mode %s", path, opened.journal_mode)
+    return opened.db
+
+
+def _credential(settings: Settings) -> Credential:
+    if settings.token is not None:
+        return Token(settings.token.reveal())
+    login, password = settings.login, settings.password
+    return Password(login or "", password.reveal() if password else "")
