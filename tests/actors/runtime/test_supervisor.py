@@ -27,6 +27,10 @@ BOB = Address("note", "bob")
 Behaviour = Callable[[str, Sequence[Any]], Awaitable[None]]
 
 
+class ExitNow(BaseException):
+    """What means everybody, wherever it is said."""
+
+
 def no_wait() -> Iterator[float]:
     """Try again at once."""
     return repeat(0.0)
@@ -459,8 +463,8 @@ async def test_stop_lets_everything_told_before_be_handled() -> None:
     """What comes later is refused."""
     gate = Gate()
     journal = Journal(gate)
+    left: list[int] = []
     async with supervised(journal) as supervisor, anyio.create_task_group() as stopping:
-        left: list[int] = []
 
         async def stop() -> None:
             left.append(await supervisor.stop(5))
@@ -483,11 +487,11 @@ async def test_stop_ends_what_takes_too_long_and_counts_it(
     """Logged by kind and number; what the mails say stays out of the log."""
     clock = ManualClock()
     journal = Journal(Gate())
+    left: list[int] = []
     async with (
         supervised(journal, clock=clock) as supervisor,
         anyio.create_task_group() as stopping,
     ):
-        left: list[int] = []
 
         async def stop() -> None:
             left.append(await supervisor.stop(5))
@@ -597,7 +601,7 @@ async def test_error_that_is_no_exception_ends_the_task_group() -> None:
     """Whoever says exit means all of it."""
 
     async def leave(_key: str, _mails: Sequence[Any]) -> None:
-        raise GeneratorExit
+        raise ExitNow
 
     async def run(tasks: TaskGroup) -> None:
         journal = Journal(leave)
@@ -613,7 +617,7 @@ async def test_error_that_is_no_exception_ends_the_task_group() -> None:
     with pytest.raises(BaseExceptionGroup) as raised:
         async with anyio.create_task_group() as tasks:
             await run(tasks)
-    assert raised.group_contains(GeneratorExit)
+    assert raised.group_contains(ExitNow)
 
 
 def test_limits_below_one_are_refused() -> None:
