@@ -30,7 +30,7 @@ Source: Chatto 0.4.20, cli/internal/core/mentions.go; goldmark 1.8.2, its Markdo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -57,7 +57,7 @@ _LINE_REST: Final = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 _LABEL: Final = re.compile(rf"\[((?:[^\[\]\\]++|{_ESCAPE})*+)\]")
 _ANGLE_TARGET: Final = re.compile(rf"<(?:[^>\n\\]++|{_ESCAPE})*+>")
 _PLAIN_TARGET: Final = re.compile(rf"(?:[^() \t\r\n\\]++|{_ESCAPE})++")
-_TITLES: Final = {
+_TITLES: Final[Mapping[str, re.Pattern[str]]] = {
     '"': re.compile(rf'"(?:[^"\\]++|{_ESCAPE})*+"'),
     "'": re.compile(rf"'(?:[^'\\]++|{_ESCAPE})*+'"),
     "(": re.compile(rf"\((?:[^()\\]++|{_ESCAPE})*+\)"),
