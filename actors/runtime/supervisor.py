@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -103,9 +103,9 @@ class _Resident:
     """A mailbox that has work, and the actor that does it."""
 
     mailbox: Mailbox
-    scope: anyio.CancelScope
     actor: Actor | None
     """None: to be made from its row."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
 async def _error_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
@@ -125,6 +125,11 @@ async def _error_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
         # here: the supervisor logs it, tries again and counts.
         return error
     return None
+
+
+async def _cancel_after(clock: Clock, seconds: float, scope: anyio.CancelScope) -> None:
+    await clock.sleep(seconds)
+    scope.cancel()
 
 
 class Supervisor:
@@ -153,8 +158,7 @@ class Supervisor:
                 told twice: when it fails it is tried again like a handler.
             attempts: how often a mail is tried before it is given up.
             total_limit: how many mails may wait for all actors together.
-            awake_limit: how many actors stay in memory. Busy ones are never
-                forgotten, even if they alone are more.
+            awake_limit: how many actors stay in memory; busy ones always do.
 
         Raises:
             ValueError: `attempts` is below one, so no mail would ever be handled.
@@ -255,13 +259,9 @@ class Supervisor:
 
     async def _settle_within(self, deadline_s: float) -> None:
         async with anyio.create_task_group() as race:
-            race.start_soon(self._cancel_after, deadline_s, race.cancel_scope)
+            race.start_soon(_cancel_after, self._clock, deadline_s, race.cancel_scope)
             await self.settled()
             race.cancel_scope.cancel()
-
-    async def _cancel_after(self, seconds: float, scope: anyio.CancelScope) -> None:
-        await self._clock.sleep(seconds)
-        scope.cancel()
 
     def _abandon(self) -> int:
         """End whoever is still at work and return how many mails nobody handled."""
@@ -275,7 +275,7 @@ class Supervisor:
 
     def _wake(self, address: Address) -> _Resident:
         """Start the task of a mailbox that was empty."""
-        resident = _Resident(Mailbox(self._waits), anyio.CancelScope(), self._idle.get(address))
+        resident = _Resident(Mailbox(self._waits), self._idle.get(address))
         try:
             self._tasks.start_soon(self._work, address, resident, name=f"actor {address}")
         except RuntimeError as ended:  # the task group, and with it every actor
