@@ -52,11 +52,10 @@ class Environment:
     def variables(self) -> dict[str, str]:
         """Return the environment variables that jobs and installers run with.
 
-        Bytecode goes to one folder below `.dev`: without any, every start of the gateway
-        would compile 2 s long, and beside the sources it would litter the checkout.
+        Bytecode is always written: packages come without it (compiling all of them takes longer
+        than the download), and every start of the gateway would compile for 2 s.
         """
         mine = {
-            "PYTHONPYCACHEPREFIX": str(self._dev / "pycache"),
             "PYTHONNOUSERSITE": "1",
             "PIP_USER": "0",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -131,7 +130,8 @@ class Environment:
 
     def _install(self, lock: str) -> None:
         self._progress.step(f"installing what {lock} names")
-        arguments = ["--require-hashes", "--no-deps", "--no-build-isolation", "-r", lock]
+        arguments = ["--require-hashes", "--no-deps", "--no-build-isolation"]
+        arguments += ["-r", str(self._root / lock)]
         uv = _uv()
         if uv is not None:
             command = [uv, "pip", "install", "--python", str(self.python), *arguments]

@@ -22,10 +22,9 @@ class Gate:
 GATES = (
     Gate("lint", ("ruff", "check", "."), "many heal by themselves: ruff check --fix"),
     Gate("format", ("ruff", "format", "--check", "."), "ruff format does it"),
-    # Both type checkers read the package by its name, through .dev/path: as loose files, its
-    # relative imports would lead nowhere.
+    # By the package's name, tests and scripts included, and through .dev/path (MYPYPATH below):
+    # as loose files, its relative imports would lead nowhere.
     Gate("mypy", ("mypy", "-p", "hermes_chatto"), "the types disagree, or one is missing"),
-    Gate("mypy-tests", ("mypy", "tests"), "the types disagree, or one is missing"),
     Gate("pyright", ("pyright", "--pythonpath", sys.executable), "the second reader disagrees"),
 )
 

@@ -24,9 +24,9 @@ class Interruption:
         """Nothing happened yet."""
         self.happened = False
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """Note it."""
-        self.happened = True
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note it, unless it is pytest's own way out after errors of collection."""
+        self.happened = excinfo.type is KeyboardInterrupt
 
 
 class CoverageReport:

@@ -83,7 +83,7 @@ _SIGNS = (
     ),
     _Sign(
         ("No matching distribution", "Could not find a version", "no version of"),
-        "the package index does not offer a package that the lock names.",
+        "the package index has no such file of a package that the lock names, or does not answer.",
         "Look at the index of your pip configuration (`pip config list`): a mirror may be "
         "behind, or may have no files for this Python. PYTHON=/path/to/python3.12 tries another.",
     ),

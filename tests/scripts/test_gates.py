@@ -1,0 +1,47 @@
+"""Each gate finds what it is there for: a gate that checks nothing would be green."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hermes_chatto.scripts import gates
+from hermes_chatto.tests.scripts.checkouts import ROOT, Checkout
+
+RUN_ONE = '''
+"""Run the gate that is named."""
+
+import sys
+
+from . import gates
+
+named = {gate.name: gate for gate in gates.GATES}
+code, output = gates.run(named[sys.argv[1]])
+sys.stdout.write(output)
+sys.exit(code)
+'''
+FLAWED = '''
+"""Flawed."""
+
+
+def number() -> int:
+    """Return what is none."""
+    unused = 1
+    return  "one"
+'''
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("gate", gates.GATES, ids=lambda gate: gate.name)
+@pytest.mark.parametrize("folder", ["machines", "tests/machines"])
+def test_gate_finds_a_flaw(tmp_path: Path, gate: gates.Gate, folder: str) -> None:
+    """In the plugin and in its tests."""
+    checkout = Checkout(tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", checkout.root)
+    (checkout.root / folder).mkdir(parents=True)
+    (checkout.root / folder / "flawed.py").write_text(FLAWED.lstrip())
+    (checkout.root / "scripts" / "one.py").write_text(RUN_ONE.lstrip())
+
+    ended = checkout.module("one", gate.name)
+
+    assert ended.code == 1
+    assert "flawed.py" in ended.out
