@@ -196,7 +196,7 @@ class ChattoServer:
         return str(answer.message.id)
 
     async def find_post(
-        self, post: Post, *, not_before: datetime, excluding: Collection[str] = ()
+        self, post: Post, *, not_before: datetime, exclude: Collection[str] = ()
     ) -> str | None:
         """Look for an own message like this one; return the newest one's ID, None when none is.
 
@@ -208,14 +208,14 @@ class ChattoServer:
         Args:
             post: what was posted.
             not_before: our time of the first attempt, by our clock.
-            excluding: IDs of own messages that are known to be something else; they matter
+            exclude: IDs of own messages that are known to be something else; they matter
                 where two parts of an answer have the same text.
 
         Raises:
             ChatError: the room could not be read.
         """
         account = self._account or await self.identify()
-        wanted = Wanted(account.user_id, post, not_before, excluding)
+        wanted = Wanted(account.user_id, post, not_before, exclude)
         page = await self._page(post, limit=FIRST_PAGE)
         found = wanted.newest_in(page.events)
         while found is None and page.has_older and wanted.may_precede(page.events):

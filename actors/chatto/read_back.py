@@ -29,7 +29,7 @@ class Wanted:
     post: Post
     not_before: datetime
     """By our clock."""
-    excluding: Collection[str] = ()
+    exclude: Collection[str] = ()
     """IDs of own messages that are known to be something else."""
 
     def newest_in(self, rows: Iterable[Proto]) -> str | None:
@@ -69,6 +69,6 @@ class Wanted:
             and message.in_reply_to == (self.post.in_reply_to or "")
             and not message.echo_of_event_id
             and not is_deleted(message)
-            and row.id not in self.excluding
+            and row.id not in self.exclude
             and moment_of(message.created_at) >= self._earliest
         )
