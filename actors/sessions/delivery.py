@@ -66,8 +66,9 @@ class DeliveryActor:
 
     async def _bring_out(self, part: PartRow) -> PartRow:
         """Work on one part until it is delivered or refused."""
-        waits = backoff(first=1, factor=2, longest=8)
-        patience_s = self._services.limits.busy_wait_s
+        limits = self._services.limits
+        waits = backoff(first=limits.first_wait_s, factor=2, longest=max(8, limits.first_wait_s))
+        patience_s = limits.busy_wait_s
         looks = 0
         while part.state not in {"delivered", "refused"}:
             if part.state == "sending":
@@ -111,7 +112,7 @@ class DeliveryActor:
         taken = await self._journal.read(lambda db: outbox.posted_in(db, scope, room_id))
         try:
             found = await self._services.server.find_post(
-                _post_of(part), not_before=began, excluding=taken
+                _post_of(part), not_before=began, exclude=taken
             )
         except ChatError as error:
             log.warning("%s: the room could not be read back: %s", part.outbox_id, error)

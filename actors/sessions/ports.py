@@ -100,14 +100,14 @@ class ChatServer(Protocol):
         ...
 
     async def find_post(
-        self, post: Post, *, not_before: datetime, excluding: Collection[str] = ()
+        self, post: Post, *, not_before: datetime, exclude: Collection[str] = ()
     ) -> str | None:
         """Look for an own message like this one; return its ID, None when there is none.
 
         Args:
             post: what was posted.
             not_before: our time of the first attempt, by our clock.
-            excluding: own messages that are known to be other posts.
+            exclude: own messages that are known to be other posts.
 
         Raises:
             ChatError: the room could not be read.

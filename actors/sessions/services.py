@@ -31,6 +31,8 @@ class Limits:
     """A turn that was handed over has to start within this time."""
     busy_wait_s: float = 30.0
     """Longest wait, in all, when the server says "later" to a post."""
+    first_wait_s: float = 1.0
+    """First wait when the server says "later" to a post; the next ones are longer."""
     steady_after_s: float = 60.0
     """A stream that has been live for so long starts counting losses anew."""
     connect_wait_s: float = 8.0
