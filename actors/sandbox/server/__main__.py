@@ -11,7 +11,7 @@ import sys
 
 from .sandbox import PortTakenError, Sandbox
 
-OWNER, OWNER_PASSWORD = "olga", "owner-pass-1"  # noqa: S105  # the sandbox keeps no secrets
+OWNER, OWNER_PASSWORD = "olga", "owner-pass-1"  # the sandbox keeps no secrets
 PEOPLE = ("alice", "bob", "carol", "dave", "hermes")
 EXIT_PORT_TAKEN = 2
 
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address to listen on")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
     options = parser.parse_args(arguments)
-    sandbox = Sandbox(host=options.host, port=options.port)
+    sandbox = Sandbox(address=(options.host, options.port))
     furnish(sandbox)
     try:
         asyncio.run(serve(sandbox))

@@ -5,7 +5,7 @@ Source: Chatto 0.4.20, cli/internal/core/operation_auth.go.
 
 from .accounts import Account
 from .permissions import Permission
-from .refusals import archived, denied, invalid, no_message, not_member
+from .refusals import Reason, refused
 from .rooms import Room
 from .rows import Echo, Message, Post
 from .world import World
@@ -19,7 +19,7 @@ def member_room(world: World, caller: Account, room_id: str) -> Room:
     """
     room = world.rooms.require(room_id)
     if not world.permissions.is_member(caller, room):
-        raise not_member()
+        raise refused(Reason.NOT_A_MEMBER)
     return room
 
 
@@ -30,7 +30,7 @@ def require(world: World, caller: Account, permission: Permission, room: Room) -
         RefusedError: they do not.
     """
     if not world.permissions.may(caller, permission, room):
-        raise denied()
+        raise refused(Reason.DENIED)
 
 
 def require_server_wide(world: World, caller: Account, permission: str) -> None:
@@ -40,7 +40,7 @@ def require_server_wide(world: World, caller: Account, permission: str) -> None:
         RefusedError: they do not.
     """
     if not world.permissions.may(caller, permission):
-        raise denied()
+        raise refused(Reason.DENIED)
 
 
 def managed_channel(world: World, caller: Account, room_id: str) -> Room:
@@ -51,7 +51,7 @@ def managed_channel(world: World, caller: Account, room_id: str) -> Room:
     """
     room = world.rooms.require(room_id)
     if room.is_dm:
-        raise invalid("DM rooms cannot be managed through RoomService")
+        raise refused(Reason.DM_NOT_MANAGED)
     require(world, caller, Permission.MANAGE_ROOM, room)
     return room
 
@@ -63,7 +63,7 @@ def require_open(room: Room) -> None:
         RefusedError: it is.
     """
     if room.is_archived:
-        raise archived()
+        raise refused(Reason.ARCHIVED)
 
 
 def can_see(world: World, account: Account, room: Room) -> bool:
@@ -79,7 +79,7 @@ def post_in(world: World, room: Room, event_id: str) -> Post:
     """
     row = world.log.find(room, event_id)
     if not isinstance(row, Message | Echo):
-        raise no_message()
+        raise refused(Reason.NO_MESSAGE)
     return row
 
 

@@ -13,7 +13,7 @@ from .notification_calls import NotificationPreferenceCalls
 from .pb import Proto, api, at, discovery, nanoseconds
 from .permissions import CREATE_ROOM, Permission
 from .presence import Status
-from .refusals import invalid
+from .refusals import Reason, refused
 from .views import Views
 from .world import World
 
@@ -43,9 +43,9 @@ class MyAccountCalls:
     def update_password(self, request: Proto, caller: Account) -> Proto:
         """Change the password; it ends every token and stream of the account."""
         if not request.current_password:
-            raise invalid("current password is required")
+            raise refused(Reason.PASSWORD_MISSING)
         if request.current_password != caller.password:
-            raise invalid("current password is invalid")
+            raise refused(Reason.PASSWORD_WRONG)
         caller.password = request.password
         self._leaving.end_sessions(caller, "password_changed")
         return api.UpdatePasswordResponse(user=self._views.user(caller))
@@ -79,13 +79,13 @@ class MyAccountCalls:
 
     def _require_status(self, request: Proto, expires_ns: int | None) -> None:
         if not 0 < len(request.emoji) <= MAX_EMOJI or request.emoji.isascii():
-            raise invalid("custom status emoji must be a single emoji")
+            raise refused(Reason.STATUS_EMOJI)
         if not request.text.strip():
-            raise invalid("custom status text is required")
+            raise refused(Reason.STATUS_EMPTY)
         if len(request.text) > MAX_STATUS_TEXT:
-            raise invalid("custom status text cannot exceed 100 characters")
+            raise refused(Reason.STATUS_TOO_LONG)
         if expires_ns is not None and expires_ns <= self._world.clock.now_ns():
-            raise invalid("custom status expiry must be in the future")
+            raise refused(Reason.STATUS_IN_PAST)
 
 
 class ViewerCalls:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .clock import Clock
 from .ids import IdKind, IdSource
-from .refusals import Code, RefusedError, invalid, not_found
+from .refusals import Reason, refused
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9_-])")
 ROLES = ("everyone", "moderator", "admin", "owner")  # lowest rank first
@@ -98,7 +98,7 @@ class Accounts:
         """
         account = self.get(user_id)
         if account is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return account
 
     def by_login(self, login: str) -> Account | None:
@@ -134,10 +134,8 @@ class Accounts:
 
     def _require_free(self, login: str) -> None:
         if not LOGIN.fullmatch(login):
-            raise invalid(
-                "username can only contain letters, numbers, periods, underscores, and hyphens"
-            )
+            raise refused(Reason.BAD_LOGIN)
         if login.lower() in RESERVED:
-            raise invalid("this username is not available")
+            raise refused(Reason.RESERVED_LOGIN)
         if login.lower() in self._by_login:
-            raise RefusedError(Code.ALREADY_EXISTS, "this username is already taken")
+            raise refused(Reason.LOGIN_TAKEN)

@@ -11,7 +11,7 @@ from .leaving import Leaving
 from .membership import Membership
 from .pb import Proto, admin, at
 from .permissions import ADMINISTER, SERVER_SCOPE
-from .refusals import invalid, not_found
+from .refusals import Reason, refused
 from .users import matching, page_of
 from .views import Views
 from .world import World
@@ -90,9 +90,9 @@ class AdminUserCalls:
     def _with_role(self, request: Proto, caller: Account) -> Account:
         account = self._account(request, caller)
         if request.role_name not in ROLES:
-            raise not_found("role not found")
+            raise refused(Reason.UNKNOWN_ROLE)
         if request.role_name == "everyone":
-            raise invalid("implicit roles cannot be assigned or revoked")
+            raise refused(Reason.IMPLICIT_ROLE)
         return account
 
     def _member(self, account: Account) -> Proto:
@@ -116,7 +116,7 @@ class AdminPermissionCalls:
         """Allow or deny a role something: everywhere, in a group, or in one room."""
         access.require_server_wide(self._world, caller, ADMINISTER)
         if request.role_name not in ROLES:
-            raise not_found("role not found")
+            raise refused(Reason.UNKNOWN_ROLE)
         is_server_wide = request.scope.kind <= admin.PERMISSION_SCOPE_KIND_SERVER
         scope_id = SERVER_SCOPE if is_server_wide else request.scope.id
         self._world.permissions.decide(

@@ -9,7 +9,7 @@ from .accounts import Account
 from .assets import MAX_CHUNK, Declared, Upload
 from .pb import Proto, api, at
 from .permissions import Permission
-from .refusals import not_found
+from .refusals import Reason, refused
 from .views import Views
 from .world import World
 
@@ -70,7 +70,7 @@ class AssetCalls:
         room = access.member_room(self._world, caller, request.room_id)
         asset = self._world.assets.in_room(room, request.asset_id)
         if asset is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return api.GetAssetResponse(asset=self._views.asset(caller, asset))
 
     def batch_get_assets(self, request: Proto, caller: Account) -> Proto:

@@ -13,7 +13,7 @@ from .clock import NANOSECONDS, Clock
 from .ids import IdKind, IdSource
 from .pb import api
 from .pictures import picture_size
-from .refusals import denied, internal, invalid, not_found
+from .refusals import Reason, invalid, refused
 from .rooms import Room
 
 MAX_CHUNK = 512 * 1024  # bytes
@@ -96,11 +96,10 @@ class Assets:
             RefusedError: the file is too large, or a video.
         """
         if declared.size > MAX_UPLOAD:
-            raise invalid(
-                f"attachment exceeds maximum size of {MAX_UPLOAD} bytes: invalid argument"
-            )
+            text = f"attachment exceeds maximum size of {MAX_UPLOAD} bytes: invalid argument"
+            raise invalid(text)
         if declared.content_type.startswith("video/"):
-            raise invalid("video uploads are disabled on this server")
+            raise refused(Reason.VIDEO_OFF)
         upload = Upload(
             id=self._ids.new(IdKind.ASSET),
             owner_id=owner_id,
@@ -122,9 +121,9 @@ class Assets:
         """
         upload = self._uploads.get(upload_id)
         if upload is None or upload.status is UploadStatus.CANCELLED or self._ran_out(upload):
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         if upload.owner_id != owner_id:
-            raise denied()
+            raise refused(Reason.DENIED)
         return upload
 
     def append(self, upload: Upload, offset: int, chunk: bytes, chunk_sha256: str) -> None:
@@ -134,15 +133,15 @@ class Assets:
             RefusedError: the upload is not open, or the piece does not fit.
         """
         if upload.status is not UploadStatus.OPEN:
-            raise invalid("upload is not open")
+            raise refused(Reason.UPLOAD_NOT_OPEN)
         if len(chunk) > MAX_CHUNK:
-            raise invalid("chunk exceeds maximum chunk size")
+            raise refused(Reason.CHUNK_TOO_LARGE)
         if offset != len(upload.content):
-            raise invalid("chunk offset does not match committed offset")
+            raise refused(Reason.WRONG_OFFSET)
         if offset + len(chunk) > upload.size:
-            raise invalid("chunk exceeds declared upload size")
+            raise refused(Reason.CHUNK_TOO_MUCH)
         if hashlib.sha256(chunk).hexdigest() != chunk_sha256:
-            raise invalid("chunk_sha256 does not match content")
+            raise refused(Reason.CHUNK_HASH)
         upload.content += chunk
 
     def complete(self, upload: Upload) -> Asset:
@@ -155,10 +154,10 @@ class Assets:
         if upload.asset is not None:
             return upload.asset
         if len(upload.content) != upload.size:
-            raise invalid("upload is incomplete")
+            raise refused(Reason.UPLOAD_INCOMPLETE)
         content = bytes(upload.content)
         if hashlib.sha256(content).hexdigest() != upload.sha256:
-            raise invalid("sha256 does not match uploaded content")
+            raise refused(Reason.UPLOAD_HASH)
         upload.asset = self._finish(upload, content)
         upload.status = UploadStatus.COMPLETED
         return upload.asset
@@ -170,7 +169,7 @@ class Assets:
             RefusedError: it is completed.
         """
         if upload.status is UploadStatus.COMPLETED:
-            raise invalid("completed uploads cannot be cancelled")
+            raise refused(Reason.UPLOAD_COMPLETED)
         upload.status = UploadStatus.CANCELLED
 
     def find(self, asset_id: str) -> Asset | None:
@@ -217,7 +216,7 @@ class Assets:
         if upload.content_type.startswith("image/"):
             size = picture_size(content)
             if size is None:
-                raise internal()
+                raise refused(Reason.INTERNAL)
             width, height = size
         asset = Asset(
             id=self._ids.new(IdKind.ASSET),

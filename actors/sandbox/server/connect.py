@@ -23,7 +23,7 @@ from .credentials import Credentials
 from .faults import Call, Faults
 from .fieldrules import FieldRules
 from .pb import SERVICES, Proto, message_class, parse_binary, parse_json, write_json
-from .refusals import HTTP_STATUS, Code, RefusedError, invalid, unauthenticated
+from .refusals import HTTP_STATUS, Code, Reason, RefusedError, invalid, refused
 from .services import PUBLIC
 
 PREFIX = "/api/connect"
@@ -87,19 +87,39 @@ class ConnectApp:
             caller = self._caller(request, method)
             message = _parse(await request.body(), request, method, is_json=is_json)
             self._rules.check(message)
-            call = Call(method.name, message, caller.id if caller else "")
-            answer = await self._faults.applying(call, _applied(method, message, caller))
         except RefusedError as error:
             await _refusal(error)(scope, receive, send)
             return
-        response = _answer(answer, is_json=is_json)
-        await self._faults.answering(call, lambda: response(scope, receive, send))
+        call = Call(method.name, message, caller.id if caller else "")
+        try:
+            answer = await self._faults.applying(call, _applied(method, message, caller))
+            response = _answer(answer, is_json=is_json)
+        except RefusedError as error:
+            response = _refusal(error)
+        await self._send(call, response, (scope, receive, send))
+
+    async def _send(
+        self, call: Call, response: Response, connection: tuple[Scope, Receive, Send]
+    ) -> None:
+        """Send an answer, or break the connection if it is to be lost."""
+        is_sent = False
+
+        async def deliver() -> None:
+            nonlocal is_sent
+            is_sent = True
+            await response(*connection)
+
+        await self._faults.answering(call, deliver)
+        if not is_sent:  # an answer that begins and never comes makes the server hang up
+            headers = [(b"content-length", b"1")]
+            start = {"type": "http.response.start", "status": 200, "headers": headers}
+            await connection[2](start)
 
     def _caller(self, request: Request, method: _Method) -> Account | None:
         authorization = request.headers.get("authorization", "")
         caller = self._credentials.caller(authorization, request.cookies)
         if caller is None and not method.is_public:
-            raise unauthenticated()
+            raise refused(Reason.UNAUTHENTICATED)
         return caller
 
 
@@ -142,7 +162,8 @@ def _parse(body: bytes, request: Request, method: _Method, *, is_json: bool) -> 
         try:
             body = gzip.decompress(body)
         except (OSError, EOFError, zlib.error) as error:
-            raise invalid(f"decompress: {error}") from error
+            text = f"decompress: {error}"
+            raise invalid(text) from error
     if len(body) > method.max_request:
         raise RefusedError(
             Code.RESOURCE_EXHAUSTED,
@@ -153,7 +174,8 @@ def _parse(body: bytes, request: Request, method: _Method, *, is_json: bool) -> 
             return parse_json(body.decode() or "{}", method.request_class())
         return parse_binary(body, method.request_class)
     except ValueError as error:
-        raise invalid(f"unmarshal message: {error}") from error
+        text = f"unmarshal message: {error}"
+        raise invalid(text) from error
 
 
 def _answer(message: Proto, *, is_json: bool) -> Response:

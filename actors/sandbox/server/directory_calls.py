@@ -9,7 +9,7 @@ from .accounts import Account
 from .pb import Proto, api
 from .permissions import CREATE_ROOM
 from .readmarkers import last_post
-from .refusals import denied, invalid, not_found
+from .refusals import Reason, refused
 from .rooms import Group, Room
 from .users import matching, page_of
 from .views import Views
@@ -45,7 +45,7 @@ class RoomDirectoryCalls:
         """Look a room up, an archived one too."""
         room = self._world.rooms.require(request.room_id)
         if not access.can_see(self._world, caller, room):
-            raise denied()
+            raise refused(Reason.DENIED)
         return api.GetRoomResponse(room=self._views.room_for(caller, room))
 
     def batch_get_rooms(self, request: Proto, caller: Account) -> Proto:
@@ -69,7 +69,7 @@ class RoomDirectoryCalls:
         """Look a group up."""
         group = self._world.rooms.groups.get(request.group_id)
         if group is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return api.GetRoomGroupResponse(group=self._group(caller, group))
 
     def batch_get_room_groups(self, request: Proto, caller: Account) -> Proto:
@@ -124,9 +124,9 @@ class UserCalls:
             case "login":
                 account = self._world.accounts.by_login(request.login)
             case _:
-                raise invalid("user_id or login is required")
+                raise refused(Reason.NO_USER_GIVEN)
         if account is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return api.GetUserResponse(user=self._views.member(account, with_roles=True))
 
     def batch_get_users(self, request: Proto, caller: Account) -> Proto:

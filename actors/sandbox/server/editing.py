@@ -10,7 +10,7 @@ from .clock import NANOSECONDS
 from .frames import Event
 from .permissions import Permission
 from .posting import Posting, require_length
-from .refusals import denied, invalid, no_message, not_author, not_found, precondition
+from .refusals import Reason, refused
 from .rows import Echo, Message, Post
 from .timelines import take_out
 from .world import World
@@ -40,16 +40,16 @@ class Editing:
         """
         message = access.original_of(post)
         if body is None and echo is None:
-            raise invalid("body or also_send_to_channel is required")
+            raise refused(Reason.NOTHING_TO_EDIT)
         if message.is_deleted:
-            raise no_message()
+            raise refused(Reason.NO_MESSAGE)
         self._require_editor(editor, message, echo=echo)
         text = message.body if body is None else body
         require_length(text)
         access.require_open(message.room)
         self._require_window(editor, message)
         if echo is not None and not message.thread_root_id:
-            raise invalid("channel echo state can only be changed for thread replies")
+            raise refused(Reason.ECHO_OF_NO_REPLY)
         self._rewrite(editor, post, text)
         if echo is not None:
             self._switch_echo(editor, message, is_on=echo)
@@ -61,7 +61,7 @@ class Editing:
             RefusedError: the actor is neither the author nor manages messages.
         """
         if post.actor_id != actor.id and not self._manages(actor, post):
-            raise denied()
+            raise refused(Reason.DENIED)
         if isinstance(post, Echo) and not post.original.is_deleted:
             self._hide(actor, post)
         elif isinstance(post, Message) and not post.is_deleted:
@@ -86,11 +86,11 @@ class Editing:
         """
         message = access.original_of(post)
         if message.is_deleted:
-            raise no_message()
+            raise refused(Reason.NO_MESSAGE)
         if message.actor_id != actor.id:
-            raise not_author()
+            raise refused(Reason.NOT_THE_AUTHOR)
         if asset_id not in message.asset_ids:
-            raise not_found("message attachment not found")
+            raise refused(Reason.NO_ATTACHMENT)
         message.asset_ids = [one for one in message.asset_ids if one != asset_id]
         self._world.assets.remove(asset_id)
         self._rewrite(actor, post, message.body)
@@ -99,11 +99,11 @@ class Editing:
     def _require_editor(self, editor: Account, message: Message, *, echo: bool | None) -> None:
         is_author = message.actor_id == editor.id
         if not is_author and not self._manages(editor, message):
-            raise denied()
+            raise refused(Reason.DENIED)
         if echo is None:
             return
         if not is_author:
-            raise not_author()
+            raise refused(Reason.NOT_THE_AUTHOR)
         if echo:
             access.require(self._world, editor, Permission.ECHO, message.room)
             access.require(self._world, editor, Permission.POST, message.room)
@@ -111,7 +111,7 @@ class Editing:
     def _require_window(self, editor: Account, message: Message) -> None:
         age_ns = self._world.clock.now_ns() - message.created_ns
         if message.actor_id == editor.id and age_ns > EDIT_WINDOW_S * NANOSECONDS:
-            raise precondition("edit window has expired")
+            raise refused(Reason.EDIT_WINDOW_OVER)
 
     def _manages(self, account: Account, post: Post) -> bool:
         return self._world.permissions.may(account, Permission.MANAGE_MESSAGES, post.room)

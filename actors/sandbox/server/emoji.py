@@ -28,7 +28,8 @@ _HEARTS = """
 """
 _THINGS = """
     tada confetti_ball balloon gift trophy medal_sports 1st_place_medal 2nd_place_medal
-    3rd_place_medal dart video_game game_die rocket airplane ship car bike construction rotating_light
+    3rd_place_medal dart video_game game_die rocket airplane ship car bike construction
+    rotating_light
     hourglass hourglass_flowing_sand watch alarm_clock stopwatch timer_clock calendar date
     bulb flashlight candle fire sparkles star star2 zap snowflake rainbow sunny cloud umbrella
     coffee tea beer beers cake pizza apple cookie popcorn birthday

@@ -11,7 +11,7 @@ from .pb import Proto, api
 from .permissions import Permission
 from .posting import Draft, Posting
 from .reactions import require_shortcode
-from .refusals import invalid, no_message
+from .refusals import Reason, refused
 from .rooms import Room
 from .rows import Echo, Message, Post
 from .views import Views
@@ -31,7 +31,7 @@ class MessageCalls:
     def create_message(self, request: Proto, caller: Account) -> Proto:
         """Post a message. The server makes no previews, so no preview token is good."""
         if request.link_preview_token:
-            raise invalid("link_preview_token is invalid or expired")
+            raise refused(Reason.BAD_PREVIEW_TOKEN)
         draft = Draft(
             room_id=request.room_id,
             body=request.body,
@@ -71,7 +71,7 @@ class MessageCalls:
         """Read one message; a deleted one is not found."""
         post = self._post(caller, request.room_id, request.event_id)
         if access.original_of(post).is_deleted:
-            raise no_message()
+            raise refused(Reason.NO_MESSAGE)
         return api.GetMessageResponse(message=self._views.message(caller, post))
 
     def batch_get_messages(self, request: Proto, caller: Account) -> Proto:
@@ -123,7 +123,7 @@ class MessageCalls:
         if row is None:
             return room, request.message_event_id
         if row.room is not room:
-            raise no_message()
+            raise refused(Reason.NO_MESSAGE)
         return room, row.original.id if isinstance(row, Echo) else row.id
 
     def _tell(self, kind: str, actor: Account, room: Room, reaction: tuple[str, str]) -> None:

@@ -11,7 +11,7 @@ from . import access
 from .accounts import Account
 from .inbox import Level
 from .pb import Proto, api
-from .refusals import denied, not_found
+from .refusals import Reason, refused
 from .rooms import Room
 from .users import page_of
 from .views import Views
@@ -67,7 +67,7 @@ class NotificationCalls:
         """Look an entry up."""
         entry = self._world.inbox.of(caller.id).get(request.notification_id)
         if entry is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return api.GetNotificationResponse(notification=self._views.notification(entry))
 
     def batch_get_notifications(self, request: Proto, caller: Account) -> Proto:
@@ -135,5 +135,5 @@ class NotificationPreferenceCalls:
     def _own_room(self, request: Proto, caller: Account) -> Room:
         room = self._world.rooms.require(request.room_id)
         if not self._world.permissions.is_member(caller, room):
-            raise denied()
+            raise refused(Reason.DENIED)
         return room

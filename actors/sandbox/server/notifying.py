@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from .addressing import Meant
 from .frames import Event
-from .inbox import Cause, EntryKind, Level
+from .inbox import Cause, EntryKind
 from .rows import Echo, Message, Post
 from .threads import Thread
 from .world import World

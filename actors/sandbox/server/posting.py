@@ -15,7 +15,7 @@ from .ids import IdKind
 from .notifying import Notifying
 from .permissions import Permission
 from .readmarkers import last_post
-from .refusals import archived, invalid, not_found, not_member
+from .refusals import Reason, refused
 from .rooms import Room
 from .rows import Echo, Message, Post, RowKind
 from .threads import Thread
@@ -23,7 +23,6 @@ from .world import World
 
 MAX_BODY = 10_000  # bytes of UTF-8
 INVISIBLE = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})  # Unicode categories
-EMPTY = "message must have either body or attachments"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +94,14 @@ class Posting:
     def _place(self, author: Account, draft: Draft) -> _Place:
         """Check a draft against the room and what it names there."""
         if not is_visible(draft.body) and not draft.asset_ids:
-            raise invalid(EMPTY)
+            raise refused(Reason.EMPTY_MESSAGE)
         if draft.wants_echo and not draft.thread_root_id:
-            raise invalid("also_send_to_channel requires thread_root_event_id")
+            raise refused(Reason.ECHO_WITHOUT_THREAD)
         room = self._world.rooms.require(draft.room_id)
         if room.is_archived:
-            raise archived()
+            raise refused(Reason.ARCHIVED)
         if not self._world.permissions.is_member(author, room):
-            raise not_member()
+            raise refused(Reason.NOT_A_MEMBER)
         self._require_permissions(author, room, draft)
         require_length(draft.body)
         target = self._target(room, draft.in_reply_to)
@@ -113,7 +112,7 @@ class Posting:
 
     def _require_permissions(self, author: Account, room: Room, draft: Draft) -> None:
         if room.is_dm and draft.thread_root_id:
-            raise invalid("threads are not supported in direct messages")
+            raise refused(Reason.NO_THREADS_IN_DMS)
         in_thread = bool(draft.thread_root_id)
         wanted = [Permission.POST_IN_THREAD if in_thread else Permission.POST]
         if draft.asset_ids:
@@ -128,9 +127,9 @@ class Posting:
             return None
         row = self._world.log.find(room, event_id)
         if row is None:
-            raise invalid("in_reply_to message not found in room")
+            raise refused(Reason.NO_TARGET)
         if not isinstance(row, Message | Echo):
-            raise invalid("in_reply_to target is not a message event")
+            raise refused(Reason.TARGET_IS_NO_MESSAGE)
         return row
 
     def _root(self, room: Room, root_id: str) -> Message | None:
@@ -138,18 +137,18 @@ class Posting:
             return None
         row = self._world.log.find(room, root_id)
         if row is None:
-            raise not_found("thread root message not found: message not found")
+            raise refused(Reason.NO_POST_ROOT)
         if not isinstance(row, Message | Echo):
-            raise invalid("thread root is not a message event")
+            raise refused(Reason.POST_ROOT_IS_NO_MESSAGE)
         if isinstance(row, Echo) or row.thread_root_id:
-            raise invalid("thread root must be a root message, not a thread reply")
+            raise refused(Reason.POST_ROOT_IS_NO_ROOT)
         return row
 
     def _usable_assets(self, room: Room, draft: Draft) -> list[str]:
         """Return those assets that are there; the others are dropped without a word."""
         usable = [one for one in draft.asset_ids if self._world.assets.in_room(room, one)]
         if not usable and not is_visible(draft.body):
-            raise invalid(EMPTY)
+            raise refused(Reason.EMPTY_MESSAGE)
         return usable
 
     def _write(
@@ -225,4 +224,4 @@ def require_length(body: str) -> None:
         RefusedError: it has more than 10,000.
     """
     if len(body.encode()) > MAX_BODY:
-        raise invalid("message body exceeds maximum length")
+        raise refused(Reason.TOO_LONG)

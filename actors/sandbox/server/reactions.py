@@ -5,7 +5,7 @@ Source: Chatto 0.4.20, cli/internal/core/reactions.go, docs/fdr/FDR-005.
 """
 
 from .emoji import SHORTCODES
-from .refusals import invalid
+from .refusals import Reason, refused
 
 PREVIEW = 5  # user IDs shown with a reaction
 
@@ -47,4 +47,4 @@ def require_shortcode(emoji: str) -> None:
         RefusedError: it is not one of `SHORTCODES`.
     """
     if emoji not in SHORTCODES:
-        raise invalid("unsupported emoji")
+        raise refused(Reason.UNSUPPORTED_EMOJI)

@@ -8,6 +8,7 @@ proto/chatto/realtime/v1/realtime.proto.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import anyio
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -25,7 +26,7 @@ from .world import World
 
 HANDSHAKE_S = 10.0  # for each of the client's two first frames
 WRITE_S = 10.0  # for one frame; a client that does not read for so long is cut
-STALL_S = 1.0  # a write that took so long means that the client had stopped reading
+STALL_S = 1.0  # a write that takes longer means that the client had stopped reading
 BACKLOG = 256  # frames that may wait behind such a write
 PROTOCOL_ERROR, POLICY_VIOLATION = 1002, 1008
 
@@ -37,16 +38,52 @@ class Timing:
     heartbeat_s: float = 15.0
     handshake_s: float = HANDSHAKE_S
     write_s: float = WRITE_S
+    stall_s: float = STALL_S
+
+
+class _Trouble(Enum):
+    """What can be wrong with a handshake: error code and text, close code and reason."""
+
+    UNREADABLE_HELLO = (
+        "bad_hello",
+        "expected binary protobuf hello frame",
+        PROTOCOL_ERROR,
+        "bad hello",
+    )
+    NO_HELLO = ("bad_hello", "first frame must be hello", PROTOCOL_ERROR, "bad hello")
+    VERSION = (
+        "unsupported_protocol",
+        "unsupported realtime protocol version",
+        PROTOCOL_ERROR,
+        "unsupported protocol",
+    )
+    CREDENTIAL = (
+        "authentication_required",
+        "authentication required",
+        POLICY_VIOLATION,
+        "authentication required",
+    )
+    UNREADABLE_SUBSCRIBE = (
+        "bad_subscribe",
+        "expected subscribe_events frame",
+        PROTOCOL_ERROR,
+        "bad subscribe",
+    )
+    NO_SUBSCRIBE = (
+        "bad_subscribe",
+        "second frame must be subscribe_events",
+        PROTOCOL_ERROR,
+        "bad subscribe",
+    )
 
 
 class _HandshakeError(Exception):
     """The client did not do its part; it is told why."""
 
-    def __init__(self, code: str, message: str, close_code: int, reason: str) -> None:
+    def __init__(self, trouble: _Trouble) -> None:
+        code, message, self.close_code, self.reason = trouble.value
         super().__init__(message)
         self.frame = frames.fatal_error(code, message)
-        self.close_code = close_code
-        self.reason = reason
 
 
 class Realtime:
@@ -108,53 +145,25 @@ class Realtime:
 
     async def _handshake(self, connection: "_Connection") -> Account:
         """Take hello and subscribe_events; what is posted in between is not delivered."""
-        hello = await connection.expect(
-            "hello",
-            _HandshakeError(
-                "bad_hello", "expected binary protobuf hello frame", PROTOCOL_ERROR, "bad hello"
-            ),
-            _HandshakeError("bad_hello", "first frame must be hello", PROTOCOL_ERROR, "bad hello"),
-        )
+        hello = await connection.expect("hello", _Trouble.UNREADABLE_HELLO, _Trouble.NO_HELLO)
         account = self._authenticate(hello, connection.socket)
         connection.user_id = account.id
         await connection.send(frames.hello(self._timing.heartbeat_s))
         await connection.expect(
-            "subscribe_events",
-            _HandshakeError(
-                "bad_subscribe",
-                "expected subscribe_events frame",
-                PROTOCOL_ERROR,
-                "bad subscribe",
-            ),
-            _HandshakeError(
-                "bad_subscribe",
-                "second frame must be subscribe_events",
-                PROTOCOL_ERROR,
-                "bad subscribe",
-            ),
+            "subscribe_events", _Trouble.UNREADABLE_SUBSCRIBE, _Trouble.NO_SUBSCRIBE
         )
         return account
 
     def _authenticate(self, hello: Proto, socket: WebSocket) -> Account:
         if hello.protocol_version not in {0, frames.PROTOCOL_VERSION}:
-            raise _HandshakeError(
-                "unsupported_protocol",
-                "unsupported realtime protocol version",
-                PROTOCOL_ERROR,
-                "unsupported protocol",
-            )
+            raise _HandshakeError(_Trouble.VERSION)
         credentials = self._world.credentials
         account = credentials.bearer(hello.bearer_token)
         session = credentials.session(socket.cookies.get(SESSION_COOKIE, ""))
         if account is None and session is not None:
             account = session.account
         if account is None:
-            raise _HandshakeError(
-                "authentication_required",
-                "authentication required",
-                POLICY_VIOLATION,
-                "authentication required",
-            )
+            raise _HandshakeError(_Trouble.CREDENTIAL)
         return account
 
     async def _stream(self, connection: "_Connection", stream: Stream) -> None:
@@ -228,9 +237,7 @@ class _Connection:
         except ValueError:
             return None
 
-    async def expect(
-        self, kind: str, unreadable: _HandshakeError, unexpected: _HandshakeError
-    ) -> Proto:
+    async def expect(self, kind: str, unreadable: _Trouble, unexpected: _Trouble) -> Proto:
         """Return the content of a handshake frame of this kind.
 
         Raises:
@@ -241,9 +248,9 @@ class _Connection:
         with anyio.move_on_after(self._timing.handshake_s):
             received = await self.receive()
         if received is None or isinstance(received, str):
-            raise unreadable
+            raise _HandshakeError(unreadable)
         if received.WhichOneof("frame") != kind:
-            raise unexpected
+            raise _HandshakeError(unexpected)
         return getattr(received, kind)
 
     async def send(self, frame: Frame) -> None:
@@ -272,10 +279,11 @@ class _Connection:
             await self._write_one(stream)
 
     async def _write_one(self, stream: Stream) -> None:
-        started = anyio.current_time()
+        started_s = anyio.current_time()
         with anyio.move_on_after(self._timing.write_s) as limit:
             await self.send(stream.waiting.popleft())
+        took_s = anyio.current_time() - started_s
         if limit.cancelled_caught:
             stream.end(Ending.CUT)
-        elif len(stream.waiting) > BACKLOG and anyio.current_time() - started > STALL_S:
+        elif took_s > self._timing.stall_s and len(stream.waiting) > BACKLOG:
             stream.end(Ending.STOPPED)

@@ -3,7 +3,7 @@
 Source: Chatto 0.4.20, cli/internal/connectapi/errors.go; Connect protocol, "Error Codes".
 """
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 
 class Code(StrEnum):
@@ -41,6 +41,105 @@ HTTP_STATUS = {
 }
 
 
+class Reason(Enum):
+    """Every refusal with a fixed text."""
+
+    UNAUTHENTICATED = (Code.UNAUTHENTICATED, "authentication required")
+    DENIED = (Code.PERMISSION_DENIED, "permission denied")
+    NOT_A_MEMBER = (Code.PERMISSION_DENIED, "not a member of this room")
+    NOT_THE_AUTHOR = (Code.PERMISSION_DENIED, "not the message author")
+    UNKNOWN = (Code.NOT_FOUND, "not found")
+    INTERNAL = (Code.INTERNAL, "internal server error")
+
+    # rooms
+    ARCHIVED = (Code.FAILED_PRECONDITION, "room is archived")
+    ROOM_NAME_TAKEN = (Code.ALREADY_EXISTS, "a room with this name already exists in this space")
+    BAD_ROOM_NAME = (
+        Code.INVALID_ARGUMENT,
+        "room name may only contain letters, numbers, hyphens, and underscores",
+    )
+    DM_NOT_MANAGED = (Code.INVALID_ARGUMENT, "DM rooms cannot be managed through RoomService")
+    DM_NOT_JOINED = (Code.INVALID_ARGUMENT, "DM rooms cannot be joined through RoomService")
+    DM_NOT_LEFT = (Code.FAILED_PRECONDITION, "cannot leave DM conversations")
+    UNIVERSAL_NOT_LEFT = (Code.FAILED_PRECONDITION, "cannot leave universal rooms")
+    UNIVERSAL_NOT_MANAGED = (
+        Code.INVALID_ARGUMENT,
+        "universal room membership cannot be managed explicitly",
+    )
+
+    # messages and threads
+    NO_MESSAGE = (Code.NOT_FOUND, "message not found")
+    EMPTY_MESSAGE = (Code.INVALID_ARGUMENT, "message must have either body or attachments")
+    TOO_LONG = (Code.INVALID_ARGUMENT, "message body exceeds maximum length")
+    BAD_PREVIEW_TOKEN = (Code.INVALID_ARGUMENT, "link_preview_token is invalid or expired")
+    ECHO_WITHOUT_THREAD = (
+        Code.INVALID_ARGUMENT,
+        "also_send_to_channel requires thread_root_event_id",
+    )
+    NO_THREADS_IN_DMS = (Code.INVALID_ARGUMENT, "threads are not supported in direct messages")
+    NO_TARGET = (Code.INVALID_ARGUMENT, "in_reply_to message not found in room")
+    TARGET_IS_NO_MESSAGE = (Code.INVALID_ARGUMENT, "in_reply_to target is not a message event")
+    NO_POST_ROOT = (Code.NOT_FOUND, "thread root message not found: message not found")
+    POST_ROOT_IS_NO_MESSAGE = (Code.INVALID_ARGUMENT, "thread root is not a message event")
+    POST_ROOT_IS_NO_ROOT = (
+        Code.INVALID_ARGUMENT,
+        "thread root must be a root message, not a thread reply",
+    )
+    NO_ROOT = (Code.NOT_FOUND, "thread root event not found: not found")
+    NOT_A_ROOT = (Code.INVALID_ARGUMENT, "thread_root_event_id must identify a root message")
+    NOTHING_TO_EDIT = (Code.INVALID_ARGUMENT, "body or also_send_to_channel is required")
+    EDIT_WINDOW_OVER = (Code.FAILED_PRECONDITION, "edit window has expired")
+    ECHO_OF_NO_REPLY = (
+        Code.INVALID_ARGUMENT,
+        "channel echo state can only be changed for thread replies",
+    )
+    NO_ATTACHMENT = (Code.NOT_FOUND, "message attachment not found")
+    UNSUPPORTED_EMOJI = (Code.INVALID_ARGUMENT, "unsupported emoji")
+    BAD_CURSOR = (Code.INVALID_ARGUMENT, "invalid cursor format")
+    NO_READ_ANCHOR = (Code.NOT_FOUND, "up_to_event_id event not found: not found")
+    READ_ANCHOR_NOT_IN_ROOM = (
+        Code.INVALID_ARGUMENT,
+        "up_to_event_id must identify a root message in the room timeline",
+    )
+    READ_ANCHOR_NOT_IN_THREAD = (
+        Code.INVALID_ARGUMENT,
+        "up_to_event_id must identify a message in the thread",
+    )
+
+    # files
+    VIDEO_OFF = (Code.INVALID_ARGUMENT, "video uploads are disabled on this server")
+    UPLOAD_NOT_OPEN = (Code.INVALID_ARGUMENT, "upload is not open")
+    CHUNK_TOO_LARGE = (Code.INVALID_ARGUMENT, "chunk exceeds maximum chunk size")
+    WRONG_OFFSET = (Code.INVALID_ARGUMENT, "chunk offset does not match committed offset")
+    CHUNK_TOO_MUCH = (Code.INVALID_ARGUMENT, "chunk exceeds declared upload size")
+    CHUNK_HASH = (Code.INVALID_ARGUMENT, "chunk_sha256 does not match content")
+    UPLOAD_INCOMPLETE = (Code.INVALID_ARGUMENT, "upload is incomplete")
+    UPLOAD_HASH = (Code.INVALID_ARGUMENT, "sha256 does not match uploaded content")
+    UPLOAD_COMPLETED = (Code.INVALID_ARGUMENT, "completed uploads cannot be cancelled")
+
+    # accounts
+    NO_USER_GIVEN = (Code.INVALID_ARGUMENT, "user_id or login is required")
+    BAD_LOGIN = (
+        Code.INVALID_ARGUMENT,
+        "username can only contain letters, numbers, periods, underscores, and hyphens",
+    )
+    RESERVED_LOGIN = (Code.INVALID_ARGUMENT, "this username is not available")
+    LOGIN_TAKEN = (Code.ALREADY_EXISTS, "this username is already taken")
+    PASSWORD_MISSING = (Code.INVALID_ARGUMENT, "current password is required")
+    PASSWORD_WRONG = (Code.INVALID_ARGUMENT, "current password is invalid")
+    STATUS_EMOJI = (Code.INVALID_ARGUMENT, "custom status emoji must be a single emoji")
+    STATUS_EMPTY = (Code.INVALID_ARGUMENT, "custom status text is required")
+    STATUS_TOO_LONG = (Code.INVALID_ARGUMENT, "custom status text cannot exceed 100 characters")
+    STATUS_IN_PAST = (Code.INVALID_ARGUMENT, "custom status expiry must be in the future")
+    UNKNOWN_ROLE = (Code.NOT_FOUND, "role not found")
+    IMPLICIT_ROLE = (Code.INVALID_ARGUMENT, "implicit roles cannot be assigned or revoked")
+
+    def __init__(self, code: Code, text: str) -> None:
+        """Take the code and the text a client reads."""
+        self.code = code
+        self.text = text
+
+
 class RefusedError(Exception):
     """The server refuses a call; nothing was changed."""
 
@@ -51,51 +150,11 @@ class RefusedError(Exception):
         self.message = message
 
 
-def unauthenticated() -> RefusedError:
-    """No credential, or none that is good."""
-    return RefusedError(Code.UNAUTHENTICATED, "authentication required")
-
-
-def denied(message: str = "permission denied") -> RefusedError:
-    """The caller may not do this."""
-    return RefusedError(Code.PERMISSION_DENIED, message)
-
-
-def not_member() -> RefusedError:
-    """The caller is not in the room, whatever it asked for there."""
-    return denied("not a member of this room")
-
-
-def not_author() -> RefusedError:
-    """Only the author may do this, a moderator may not either."""
-    return denied("not the message author")
-
-
-def not_found(message: str = "not found") -> RefusedError:
-    """What the call names does not exist."""
-    return RefusedError(Code.NOT_FOUND, message)
-
-
-def no_message() -> RefusedError:
-    """Unknown, of another room, deleted, or no message at all."""
-    return not_found("message not found")
+def refused(reason: Reason) -> RefusedError:
+    """Return the refusal for a reason, to be raised."""
+    return RefusedError(reason.code, reason.text)
 
 
 def invalid(message: str) -> RefusedError:
-    """The request itself is wrong."""
+    """Return the refusal of a wrong request whose text says what exactly is wrong."""
     return RefusedError(Code.INVALID_ARGUMENT, message)
-
-
-def precondition(message: str) -> RefusedError:
-    """The request is fine, the state of things is not."""
-    return RefusedError(Code.FAILED_PRECONDITION, message)
-
-
-def archived() -> RefusedError:
-    """The room is archived."""
-    return precondition("room is archived")
-
-
-def internal() -> RefusedError:
-    """What the server answers to whatever it has no code for."""
-    return RefusedError(Code.INTERNAL, "internal server error")

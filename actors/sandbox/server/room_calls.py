@@ -13,7 +13,7 @@ from .frames import Event
 from .membership import Membership
 from .pb import Proto, api, nanoseconds
 from .permissions import CREATE_ROOM, Permission
-from .refusals import denied, internal, invalid, not_found, precondition
+from .refusals import Reason, refused
 from .rooms import Ban, Room, counts_once, dm_room_id
 from .users import matching, page_of
 from .views import Views
@@ -36,7 +36,7 @@ class RoomCalls:
         """Create a channel; the caller is not in it."""
         group = self._world.rooms.groups.get(request.group_id)
         if group is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         access.require_server_wide(self._world, caller, CREATE_ROOM)
         require_channel_name(request.name)
         room = self._membership.create_channel(
@@ -102,12 +102,12 @@ class MemberCalls:
         """Go into a channel; being in already is fine."""
         room = self._world.rooms.require(request.room_id)
         if room.is_dm:
-            raise invalid("DM rooms cannot be joined through RoomService")
+            raise refused(Reason.DM_NOT_JOINED)
         access.require(self._world, caller, Permission.JOIN, room)
         if self._world.permissions.ban_of(caller.id, room):
-            raise denied()
+            raise refused(Reason.DENIED)
         if room.is_archived:
-            raise internal()
+            raise refused(Reason.INTERNAL)
         self._membership.join(caller, room)
         return api.JoinRoomResponse(room=self._views.room(room))
 
@@ -115,9 +115,9 @@ class MemberCalls:
         """Go out of a channel; being out already is fine."""
         room = self._world.rooms.require(request.room_id)
         if room.is_dm:
-            raise precondition("cannot leave DM conversations")
+            raise refused(Reason.DM_NOT_LEFT)
         if room.is_universal:
-            raise precondition("cannot leave universal rooms")
+            raise refused(Reason.UNIVERSAL_NOT_LEFT)
         self._membership.leave(caller, room)
         return api.LeaveRoomResponse(left=True)
 
@@ -125,7 +125,7 @@ class MemberCalls:
         """Take somebody in."""
         room, account = self._managed(request, caller)
         if self._world.permissions.ban_of(account.id, room):
-            raise denied()
+            raise refused(Reason.DENIED)
         self._membership.join(account, room)
         return api.AddMemberResponse(member=self._views.member(account, with_roles=False))
 
@@ -169,7 +169,7 @@ class MemberCalls:
         is_inside = self._insider(caller, request.room_id)
         account = self._world.accounts.get(request.user_id)
         if account is None or not is_inside(account):
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return api.GetRoomMemberResponse(member=self._views.member(account, with_roles=False))
 
     def batch_get_members(self, request: Proto, caller: Account) -> Proto:
@@ -192,14 +192,14 @@ class MemberCalls:
         room = access.managed_channel(self._world, caller, request.room_id)
         account = self._world.accounts.require(request.user_id)
         if room.is_universal:
-            raise invalid("universal room membership cannot be managed explicitly")
+            raise refused(Reason.UNIVERSAL_NOT_MANAGED)
         access.require_open(room)
         return room, account
 
     def _moderated(self, request: Proto, caller: Account) -> Room:
         room = self._world.rooms.require(request.room_id)
         if room.is_dm:
-            raise invalid("DM rooms cannot be managed through RoomService")
+            raise refused(Reason.DM_NOT_MANAGED)
         access.require(self._world, caller, Permission.BAN, room)
         return room
 
@@ -211,4 +211,4 @@ def require_channel_name(name: str) -> None:
         RefusedError: it has characters channel names do not have.
     """
     if not CHANNEL_NAME.fullmatch(name):
-        raise invalid("room name may only contain letters, numbers, hyphens, and underscores")
+        raise refused(Reason.BAD_ROOM_NAME)

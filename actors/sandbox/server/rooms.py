@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .accounts import Account
 from .ids import IdKind, IdSource
 from .pb import api
-from .refusals import Code, RefusedError, not_found
+from .refusals import Reason, refused
 
 if TYPE_CHECKING:
     from .rows import Row
@@ -122,7 +122,7 @@ class Rooms:
         """
         room = self._by_id.get(room_id)
         if room is None:
-            raise not_found()
+            raise refused(Reason.UNKNOWN)
         return room
 
     def all(self) -> list[Room]:
@@ -141,9 +141,7 @@ class Rooms:
         """
         for room in self._by_id.values():
             if room is not besides and not room.is_dm and room.name.lower() == name.lower():
-                raise RefusedError(
-                    Code.ALREADY_EXISTS, "a room with this name already exists in this space"
-                )
+                raise refused(Reason.ROOM_NAME_TAKEN)
 
 
 def dm_room_id(participant_ids: Iterable[str]) -> str:

@@ -44,8 +44,7 @@ class Sandbox:
     def __init__(
         self,
         *,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        address: tuple[str, int] = ("127.0.0.1", 0),
         clock: Clock | None = None,
         ids: IdSource | None = None,
         faults: Faults | None = None,
@@ -54,15 +53,13 @@ class Sandbox:
         """Prepare a server; it listens once entered.
 
         Args:
-            host: the IPv4 address to listen on.
-            port: 0 picks a free one.
+            address: IPv4 address and port to listen on; port 0 picks a free one.
             clock: None for the machine's.
             ids: None for IDs that sort against time.
             faults: what stands between server and clients; None for nothing.
             timing: time limits of realtime connections; None for the server's own.
         """
-        self.host = host
-        self.port = port
+        self.host, self.port = address
         self.world = World(clock or SystemClock(), ids or DescendingIds())
         self._application = Application(self.world, faults or NoFaults(), timing or Timing())
         self._membership = Membership(self.world)

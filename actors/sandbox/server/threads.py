@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from .feed import Feed
 from .frames import Event
-from .refusals import invalid, not_found
+from .refusals import Reason, refused
 from .rooms import Room
 from .rows import Log, Message
 
@@ -96,9 +96,9 @@ class Threads:
         """
         row = self._log.find(room, root_id)
         if row is None:
-            raise not_found("thread root event not found: not found")
+            raise refused(Reason.NO_ROOT)
         if not isinstance(row, Message) or row.thread_root_id:
-            raise invalid("thread_root_event_id must identify a root message")
+            raise refused(Reason.NOT_A_ROOT)
         return row
 
     def add_reply(self, thread: Thread, reply: Message) -> None:

@@ -7,9 +7,10 @@ cli/internal/connectapi/room_timeline.go, cli/internal/core/read_state_model.go.
 
 from . import access, timelines
 from .accounts import Account
+from .pages import Pages
 from .pb import Proto, api, at
 from .readmarkers import last_post
-from .refusals import invalid, no_message, not_found
+from .refusals import Reason, refused
 from .rooms import Room
 from .rows import Message, Post
 from .timelines import Direction, Position, page_limit
@@ -20,27 +21,27 @@ from .world import World
 class RoomTimelineCalls:
     """Answers the reading calls of RoomService."""
 
-    def __init__(self, world: World, views: Views) -> None:
+    def __init__(self, world: World, pages: Pages) -> None:
         """Translate between the wire and this world."""
         self._world = world
-        self._views = views
+        self._pages = pages
 
     def get_room_events(self, request: Proto, caller: Account) -> Proto:
         """Read a page of a room."""
         position = _position(request)
         room = access.member_room(self._world, caller, request.room_id)
         cut = timelines.room_page(room.rows, position, page_limit(request.limit))
-        return api.GetRoomEventsResponse(page=self._views.page(caller, cut))
+        return api.GetRoomEventsResponse(page=self._pages.page(caller, cut))
 
     def get_room_events_around(self, request: Proto, caller: Account) -> Proto:
         """Read the rows around one of them."""
         room = access.member_room(self._world, caller, request.room_id)
         anchor = self._world.log.find(room, request.event_id)
         if anchor is None:
-            raise no_message()
+            raise refused(Reason.NO_MESSAGE)
         cut = timelines.around(room.rows, anchor, page_limit(request.limit))
         return api.GetRoomEventsAroundResponse(
-            page=self._views.page(caller, cut), target_index=cut.target_index
+            page=self._pages.page(caller, cut), target_index=cut.target_index
         )
 
     def mark_room_as_read(self, request: Proto, caller: Account) -> Proto:
@@ -72,19 +73,20 @@ class RoomTimelineCalls:
             return last_post(room)
         row = self._world.log.find(room, event_id)
         if row is None:
-            raise not_found("up_to_event_id event not found: not found")
+            raise refused(Reason.NO_READ_ANCHOR)
         if not isinstance(row, Message) or row.thread_root_id:
-            raise invalid("up_to_event_id must identify a root message in the room timeline")
+            raise refused(Reason.READ_ANCHOR_NOT_IN_ROOM)
         return row
 
 
 class ThreadCalls:
     """Answers the calls of ThreadService."""
 
-    def __init__(self, world: World, views: Views) -> None:
+    def __init__(self, world: World, views: Views, pages: Pages) -> None:
         """Translate between the wire and this world."""
         self._world = world
         self._views = views
+        self._pages = pages
 
     def get_thread_events(self, request: Proto, caller: Account) -> Proto:
         """Read a page of a thread: the root leads it only where no cursor was given."""
@@ -92,7 +94,7 @@ class ThreadCalls:
         root = self._root(request, caller)
         cut = timelines.thread_page(self._replies(root), position, page_limit(request.limit))
         lead = root if position.direction is Direction.NEWEST else None
-        return api.GetThreadEventsResponse(page=self._views.page(caller, cut, lead))
+        return api.GetThreadEventsResponse(page=self._pages.page(caller, cut, lead))
 
     def get_thread_events_around(self, request: Proto, caller: Account) -> Proto:
         """Read the root and the replies around one of them, or the first ones."""
@@ -103,11 +105,11 @@ class ThreadCalls:
         else:
             anchor = self._world.log.find(root.room, request.event_id)
             if anchor is None:
-                raise no_message()
+                raise refused(Reason.NO_MESSAGE)
             cut = timelines.around(self._replies(root), anchor, limit)
             target_index = cut.target_index + 1  # the root stands before them
         return api.GetThreadEventsAroundResponse(
-            page=self._views.page(caller, cut, root), target_index=target_index
+            page=self._pages.page(caller, cut, root), target_index=target_index
         )
 
     def follow_thread(self, request: Proto, caller: Account) -> Proto:
@@ -144,7 +146,7 @@ class ThreadCalls:
                 for thread in threads[offset : offset + limit]
             ],
         )
-        self._views.include_users(
+        self._pages.include_users(
             response.includes, [thread.root_message for thread in response.threads]
         )
         return response
@@ -171,9 +173,9 @@ class ThreadCalls:
             return replies[-1] if replies else root
         row = self._world.log.find(root.room, event_id)
         if row is None:
-            raise not_found("up_to_event_id event not found: not found")
+            raise refused(Reason.NO_READ_ANCHOR)
         if not isinstance(row, Message) or root.id not in {row.id, row.thread_root_id}:
-            raise invalid("up_to_event_id must identify a message in the thread")
+            raise refused(Reason.READ_ANCHOR_NOT_IN_THREAD)
         return row
 
     def _root(self, request: Proto, caller: Account) -> Message:

@@ -16,7 +16,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from .refusals import invalid, no_message
+from .refusals import Reason, invalid, refused
 from .rows import Row
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 500  # rows of a page
@@ -80,10 +80,10 @@ def read_cursor(cursor: str) -> int:
     if cursor.startswith(DECIMAL_PREFIX):
         return _decimal(cursor.removeprefix(DECIMAL_PREFIX))
     if not cursor.startswith(PREFIX):
-        raise invalid("invalid cursor format")
+        raise refused(Reason.BAD_CURSOR)
     raw = _decoded(cursor.removeprefix(PREFIX))
     if len(raw) != CURSOR_BYTES or raw[0] != CURSOR_VERSION:
-        raise invalid("invalid cursor format")
+        raise refused(Reason.BAD_CURSOR)
     sequence: int = struct.unpack_from(">Q", raw, 1)[0]
     return sequence
 
@@ -110,7 +110,7 @@ def around(rows: Sequence[RowT], anchor: Row, limit: int) -> Slice[RowT]:
     """
     index = bisect_left(rows, anchor.sequence, key=_sequence)
     if index == len(rows) or rows[index] is not anchor:
-        raise no_message()
+        raise refused(Reason.NO_MESSAGE)
     start = max(0, min(index - (limit - 1) // 2, len(rows) - limit))
     end = min(start + limit, len(rows))
     return Slice(rows[start:end], start > 0, end < len(rows), index - start)
@@ -148,7 +148,8 @@ def _decimal(digits: str) -> int:
     elif int(digits) > LARGEST:
         trouble = "value out of range"
     if trouble:
-        raise invalid(f'invalid cursor sequence: strconv.ParseUint: parsing "{digits}": {trouble}')
+        text = f'invalid cursor sequence: strconv.ParseUint: parsing "{digits}": {trouble}'
+        raise invalid(text)
     return int(digits)
 
 
@@ -161,4 +162,5 @@ def _decoded(text: str) -> bytes:
             return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except binascii.Error:
             at = 0
-    raise invalid(f"invalid cursor encoding: illegal base64 data at input byte {at}")
+    text = f"invalid cursor encoding: illegal base64 data at input byte {at}"
+    raise invalid(text)
