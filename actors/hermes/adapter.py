@@ -40,7 +40,7 @@ LoadDesk: TypeAlias = Callable[[], OpenDesk]
 """Imports the rest of the plugin and returns what opens a desk; slow, runs in a thread."""
 Metadata: TypeAlias = Mapping[str, object]
 
-OUTCOMES = {
+OUTCOMES: Mapping[ProcessingOutcome, RunOutcome] = {
     ProcessingOutcome.SUCCESS: RunOutcome.SUCCESS,
     ProcessingOutcome.FAILURE: RunOutcome.FAILURE,
     ProcessingOutcome.CANCELLED: RunOutcome.CANCELLED,
@@ -152,7 +152,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     async def send_private_notice(
         self,
         chat_id: str,
-        user_id: str,
+        user_id: str | None,
         content: str,
         reply_to: str | None = None,
         metadata: Metadata | None = None,

@@ -152,6 +152,13 @@ class GatewayPort:
                 )
                 self._say_goodbye()
 
+    def crashed(self, error: BaseException) -> None:
+        """Tell the gateway that the sessions ended unasked; it starts a new adapter object."""
+        logger.error("Chatto: the sessions ended by a defect", exc_info=error)
+        text = f"the sessions ended by a defect: {type(error).__name__}; see the log"
+        self._adapter._set_fatal_error("chatto_crashed", text, retryable=True)  # noqa: SLF001
+        self._say_goodbye()
+
     def _mark(self, *, is_lost: bool) -> None:
         """Publish the state; 0.22 shows a lost connection as one that is being retried."""
         self._is_lost = is_lost

@@ -18,7 +18,8 @@ logger = logging.getLogger(__name__)
 
 DEPENDENCIES = (
     "anyio",
-    "chatto",
+    "chattolib",
+    "connectrpc",
     "httpx",
     "markdown_it",
     "sqlite_utils",
