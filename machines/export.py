@@ -50,10 +50,11 @@ def mermaid(chart: type[Chart[Any]]) -> str:
     for arrow in _arrows(chart):
         if arrow.source != arrow.target:
             labels.setdefault((arrow.source, arrow.target), []).append(arrow.label)
-    lines = ["stateDiagram-v2", f"    [*] --> {chart.initial_state.id}"]
+    states = chart.states_map.values()
+    lines = ["stateDiagram-v2", *(f"    [*] --> {state.id}" for state in states if state.initial)]
     for (source, target), events in labels.items():
         lines.append(f"    {source} --> {target} : {'<br/>'.join(events)}")
-    lines += [f"    {state} --> [*]" for state in chart.states_map if state in chart.CLOSED]
+    lines += [f"    {state.id} --> [*]" for state in states if state.id in chart.CLOSED]
     return "\n".join(lines) + "\n"
 
 

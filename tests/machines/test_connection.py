@@ -22,6 +22,9 @@ LEGAL = {
     for name, state in ConnectionChart.states_map.items()
 }
 EVENTS = sorted({event for legal in LEGAL.values() for event in legal})
+DRIVER = Driver(ConnectionChart, ConnectionRecord())
+"""One for all tests: it holds nothing of the records it served."""
+
 losses = st.sampled_from(["stream_closed", "no_heartbeat", "unauthenticated"]).map(Loss)
 PAYLOADS: dict[str, st.SearchStrategy[object]] = {
     "identify": st.sampled_from(["u1", "u2"]).map(Account),
@@ -37,19 +40,17 @@ class ConnectionWalk(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.driver = Driver(ConnectionChart, ConnectionRecord())
         self.record = ConnectionRecord()
         self.subscribed_in: int | None = None
         """Number of the gap before the newest handshake; None before the first."""
 
     @rule()
     def process_dies(self) -> None:
-        """Read the row back in a new process, which starts whatever it says."""
+        """Only what the row holds is left; the next process starts whatever it says."""
         gap = self.record.gap
         self.record = ConnectionRecord(**json.loads(json.dumps(asdict(self.record))))
-        self.driver = Driver(ConnectionChart, ConnectionRecord())
 
-        self.record, _ = self.driver.fire(self.record, "start")
+        self.record, _ = DRIVER.fire(self.record, "start")
 
         assert (self.record.state, self.record.gap) == ("connecting", gap + 1)
 
@@ -58,7 +59,7 @@ class ConnectionWalk(RuleBasedStateMachine):
         event = data.draw(st.sampled_from(LEGAL[self.record.state]))
         before = replace(self.record)
 
-        after, _ = self.driver.fire(self.record, event, data.draw(self.payload(event)))
+        after, _ = DRIVER.fire(self.record, event, data.draw(self.payload(event)))
 
         assert self.record == before
         self.check_step(before, after, event)
@@ -71,7 +72,7 @@ class ConnectionWalk(RuleBasedStateMachine):
         before = replace(self.record)
 
         with pytest.raises(TransitionNotAllowed):
-            self.driver.fire(self.record, event, data.draw(self.payload(event)))
+            DRIVER.fire(self.record, event, data.draw(self.payload(event)))
 
         assert self.record == before
 
@@ -113,11 +114,10 @@ TestConnectionWalk.settings = settings(max_examples=40, stateful_step_count=30, 
 
 def test_connection_gives_up_only_where_a_new_start_can_help() -> None:
     """A stop after a refusal leaves the refusal and its reason to be read."""
-    driver = Driver(ConnectionChart, ConnectionRecord())
     record = ConnectionRecord("refused", "unauthenticated", attempt=2, gap=3)
 
-    stopped, _ = driver.fire(record, "stop", Loss("gateway_stops"))
-    started, _ = driver.fire(stopped, "start")
+    stopped, _ = DRIVER.fire(record, "stop", Loss("gateway_stops"))
+    started, _ = DRIVER.fire(stopped, "start")
 
     assert stopped == record
     assert started == ConnectionRecord("connecting", None, attempt=0, gap=4)
@@ -125,13 +125,12 @@ def test_connection_gives_up_only_where_a_new_start_can_help() -> None:
 
 def test_losses_add_up_until_the_stream_was_stable() -> None:
     """Being live for a moment does not shorten the next wait; a stable time does."""
-    driver = Driver(ConnectionChart, ConnectionRecord())
     record = ConnectionRecord("backing_off", "no_heartbeat", attempt=3, gap=3)
 
     for event, ev in (("retry", None), ("subscribe", Subscription("0.4.20")), ("go_live", None)):
-        record, _ = driver.fire(record, event, ev)
-    lost_at_once, _ = driver.fire(record, "lose", Loss("stream_closed"))
-    settled, _ = driver.fire(record, "settle")
-    lost_later, _ = driver.fire(settled, "lose", Loss("stream_closed"))
+        record, _ = DRIVER.fire(record, event, ev)
+    lost_at_once, _ = DRIVER.fire(record, "lose", Loss("stream_closed"))
+    settled, _ = DRIVER.fire(record, "settle")
+    lost_later, _ = DRIVER.fire(settled, "lose", Loss("stream_closed"))
 
     assert (lost_at_once.attempt, lost_later.attempt) == (4, 1)

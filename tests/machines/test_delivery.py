@@ -22,6 +22,9 @@ LEGAL = {
     for name, state in DeliveryChart.states_map.items()
 }
 EVENTS = sorted({event for legal in LEGAL.values() for event in legal})
+DRIVER = Driver(DeliveryChart, PartRecord())
+"""One for all tests: it holds nothing of the records it served."""
+
 refusals = st.sampled_from(["rate_limited", "permission_denied", OUTCOME_UNKNOWN]).map(Refusal)
 PAYLOADS: dict[str, st.SearchStrategy[object]] = {
     "confirm": st.integers(1, 9).map("m{}".format).map(Posted),
@@ -36,18 +39,16 @@ class DeliveryWalk(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.driver = Driver(DeliveryChart, PartRecord())
         self.record = PartRecord()
         self.may_be_in_the_room = False
         """A call has gone out since somebody last knew that the part is not there."""
 
     @rule()
     def restart(self) -> None:
-        """Read the row back in a new process, where an unanswered call is in doubt."""
+        """Only what the row holds is left; an unanswered call is in doubt."""
         self.record = PartRecord(**json.loads(json.dumps(asdict(self.record))))
-        self.driver = Driver(DeliveryChart, PartRecord())
         if self.record.state == "sending":
-            self.record, _ = self.driver.fire(self.record, "doubt", Refusal("process_ended"))
+            self.record, _ = DRIVER.fire(self.record, "doubt", Refusal("process_ended"))
 
     @rule(event=st.sampled_from(EVENTS), data=st.data())
     def anything_comes(self, event: str, data: st.DataObject) -> None:
@@ -55,11 +56,11 @@ class DeliveryWalk(RuleBasedStateMachine):
         ev = data.draw(self.payload(event))
         if event not in LEGAL[before.state]:
             with pytest.raises(TransitionNotAllowed):
-                self.driver.fire(self.record, event, ev)
+                DRIVER.fire(self.record, event, ev)
             assert self.record == before
             return
 
-        after, _ = self.driver.fire(self.record, event, ev)
+        after, _ = DRIVER.fire(self.record, event, ev)
 
         assert self.record == before
         self.check_step(before, after, event)
@@ -106,10 +107,9 @@ TestDeliveryWalk.settings = settings(max_examples=40, stateful_step_count=30, de
 
 def test_retry_looks_before_it_posts_what_may_be_in_the_room() -> None:
     """The call that posts has no key against doing it twice; only the room can tell."""
-    driver = Driver(DeliveryChart, PartRecord())
-    record, _ = driver.fire(PartRecord("uncertain", attempt=1), "refuse", Refusal("not_found"))
+    record, _ = DRIVER.fire(PartRecord("uncertain", attempt=1), "refuse", Refusal("not_found"))
 
-    retried, _ = driver.fire(record, "retry")
+    retried, _ = DRIVER.fire(record, "retry")
 
     assert record == PartRecord("refused", OUTCOME_UNKNOWN, attempt=1)
     assert retried.state == "uncertain"
@@ -117,10 +117,9 @@ def test_retry_looks_before_it_posts_what_may_be_in_the_room() -> None:
 
 def test_retry_posts_again_what_was_refused() -> None:
     """A refusal is an answer: nothing is in the room."""
-    driver = Driver(DeliveryChart, PartRecord())
     record = PartRecord("refused", "rate_limited", attempt=3)
 
-    retried, _ = driver.fire(record, "retry")
+    retried, _ = DRIVER.fire(record, "retry")
 
     assert retried == PartRecord("pending", None, attempt=3)
 
@@ -130,7 +129,7 @@ def test_retry_of_an_answer_leaves_its_other_parts_alone(state: str) -> None:
     """Only what is missing is sent."""
     record = PartRecord(state, attempt=1)
 
-    retried, step = Driver(DeliveryChart, PartRecord()).fire(record, "retry")
+    retried, step = DRIVER.fire(record, "retry")
 
     assert retried == record
     assert step.changed == {}
