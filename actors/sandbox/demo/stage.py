@@ -1,0 +1,125 @@
+"""Sets the stage: server, people, room, model and gateway; and takes all of it down again."""
+
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+
+from ..gateway_process import (
+    GatewayFailedError,
+    GatewayProcess,
+    GatewaySetup,
+    clean_environment,
+)
+from ..guarded import GuardedProgram, ProgramEndedError
+from ..model import Script, ScriptedModel
+from . import closing
+from .people import AGENT, OWNER, Participant, sign_in
+from .screen import Screen
+from .story import Scene
+from .watcher import Watcher
+
+__all__ = ["PEOPLE", "Stage", "StageError", "open_stage"]
+
+PEOPLE = ("alice", "bob")
+ROOM = "workshop"
+START_SERVER_WITHIN_S = 60.0
+
+
+class StageError(Exception):
+    """The stage cannot be set; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything that runs."""
+
+    url: str
+    """Of the chat server."""
+    scene: Scene
+    agent: Participant
+    """The agent's account, for what its operator does: joining rooms."""
+    watcher: Watcher
+    gateway: GatewayProcess
+    model: ScriptedModel
+
+
+@asynccontextmanager
+async def open_stage(screen: Screen, server: str | None, script: Script) -> AsyncIterator[Stage]:
+    """Set the stage, and leave nothing of it behind, whatever happens.
+
+    Args:
+        screen: told what is going on.
+        server: address of a running server with the sandbox's accounts; None: start one.
+        script: of the model.
+
+    Raises:
+        StageError: the server did not start.
+        GatewayFailedError: the gateway did not start, or the plugin did not connect.
+        ChatError: the server refuses what the people do.
+    """
+    async with AsyncExitStack() as stack:
+        url = server or await _start_server(stack, screen)
+        model = stack.enter_context(ScriptedModel(script))
+        gateway = await GatewayProcess.start(_setup(url, model))
+        stack.push_async_callback(gateway.aclose)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        watcher = Watcher(screen)
+        with screen.during("Starting the Hermes gateway"):
+            scene, agent = await _gather_people(url, watcher)
+            for person in scene.people.values():
+                await tasks.start(partial(watcher.follow, person))
+            try:
+                await gateway.until_live(screen.tick)
+            except GatewayFailedError:
+                closing.keep_logs(gateway)
+                raise
+        yield Stage(url, scene, agent, watcher, gateway, model)
+
+
+async def _start_server(stack: AsyncExitStack, screen: Screen) -> str:
+    """Start a sandbox server and return its address."""
+    command = [sys.executable, "-m", "hermes_chatto.actors.sandbox.server", "--port", "0"]
+    with screen.during("Starting the Chatto server"):
+        program = await GuardedProgram.start(command, clean_environment())
+        stack.push_async_callback(program.aclose)
+        try:
+            with anyio.fail_after(START_SERVER_WITHIN_S):
+                line = await program.next_line()
+        except ProgramEndedError as error:
+            message = f"The Chatto server did not start: {error}."
+            raise StageError(message) from error
+        except TimeoutError as error:
+            message = f"The Chatto server did not start within {START_SERVER_WITHIN_S:.0f} s."
+            raise StageError(message) from error
+    return line.split()[-1]
+
+
+def _setup(url: str, model: ScriptedModel) -> GatewaySetup:
+    variables = {
+        "CHATTO_URL": url,
+        "CHATTO_LOGIN": AGENT,
+        "CHATTO_PASSWORD": f"{AGENT}-pass-1",
+        "CHATTO_ALLOWED_USERS": ",".join(PEOPLE),
+    }
+    return GatewaySetup(model.base_url, variables)
+
+
+async def _gather_people(url: str, watcher: Watcher) -> tuple[Scene, Participant]:
+    """Sign everybody in and bring them together in a new room."""
+    owner, agent = await sign_in(url, OWNER), await sign_in(url, AGENT)
+    people = {login: await sign_in(url, login) for login in PEOPLE}
+    taken = await owner.rooms()
+    name = ROOM if ROOM not in taken else f"{ROOM}-{secrets.token_hex(3)}"
+    room_id = await owner.make_room(name)
+    for person in (agent, *people.values()):
+        await person.join(room_id)
+    direct_id = await people["alice"].direct_room(agent.account)
+    watcher.call(room_id, f"#{name}")
+    watcher.call(direct_id, "direct")
+    return Scene(people, room_id, direct_id, agent.account.user_id), agent
