@@ -116,20 +116,20 @@ class Environment:
         self._progress.finish(f"{self._folder.relative_to(self._root)} is ready")
 
     def _make_empty(self) -> None:
-        with_pip = _uv() is None
-        for module in ("venv", "ensurepip") if with_pip else ("venv",):
-            if not _can_import(module):
-                raise _no_venv(module)
+        _demand("venv")
         self._progress.step(f"making an environment for Python {sys.version.split()[0]}")
         if self._folder.exists():
             shutil.rmtree(self._folder)
-        pip = [] if with_pip else ["--without-pip"]
-        code, output = self._run([sys.executable, "-m", "venv", *pip, str(self._folder)])
+        # Without pip: putting it there takes longer than all the rest, and the lock names it.
+        code, output = self._run(
+            [sys.executable, "-m", "venv", "--without-pip", str(self._folder)]
+        )
         if code:
             raise explain_install(output, str(self._log))
 
     def _install(self, lock: str) -> None:
         self._progress.step(f"installing what {lock} names")
+        # The one package that comes as source is built with the setuptools of the lock.
         arguments = ["--require-hashes", "--no-deps", "--no-build-isolation"]
         arguments += ["-r", str(self._root / lock)]
         uv = _uv()
@@ -138,12 +138,24 @@ class Environment:
             if self._run(command)[0] == 0:
                 return
             self._progress.step(f"uv could not; installing what {lock} names with pip")
-            self._run([str(self.python), "-m", "ensurepip"])
         options = ["--no-input", "--no-color", "--no-compile", "--progress-bar", "off"]
-        command = [str(self.python), "-m", "pip", "install", *options, *arguments]
-        code, output = self._run(command)
+        code, output = self._run([*self._pip(), "install", *options, *arguments])
         if code:
             raise explain_install(output, str(self._log))
+
+    def _pip(self) -> list[str]:
+        """Return how pip is called: the environment's own, this Python's, or one put there."""
+        own = [str(self.python), "-m", "pip"]
+        if any(self._folder.glob("lib/python*/site-packages/pip")):
+            return own
+        outer = [sys.executable, "-m", "pip", "--python", str(self.python)]
+        if _can_import("pip") and self._run([*outer, "--version"])[0] == 0:
+            return outer
+        _demand("ensurepip")
+        code, output = self._run([str(self.python), "-m", "ensurepip"])
+        if code:
+            raise explain_install(output, str(self._log))
+        return own
 
     def _run(self, command: list[str]) -> tuple[int, str]:
         return child.run(command, self.variables(), self._log, self._progress, _pip_detail)
@@ -229,10 +241,14 @@ def _can_import(module: str) -> bool:
     return True
 
 
-def _no_venv(module: str) -> SetupError:
+def _demand(module: str) -> None:
+    """Raise `SetupError` when a part of the standard library is missing."""
+    if _can_import(module):
+        return
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    return SetupError(
-        f"this Python cannot make environments: its standard library comes without `{module}`.",
+    what = f"this Python cannot make environments: its standard library comes without `{module}`."
+    raise SetupError(
+        what,
         f"Debian, Ubuntu: apt install python{version}-venv. Elsewhere a complete Python helps: "
         "PYTHON=/path/to/python3.13 ./dev help",
         f"{sys.executable} ({version})",
@@ -249,7 +265,10 @@ def _pip_detail(line: str) -> str:
             return "putting them in place"
         case ["WARNING:", "Retrying", *_]:
             return "the package index does not answer, trying again"
-        case ["Preparing" | "Building" | "Resolved" | "Prepared" | "Downloading" as verb, *rest]:
-            return " ".join([verb, *rest])[:60]
+        case ["Downloading" | "Using", *_, size, unit] if size.startswith("("):
+            file = next(word for word in words[1:] if word != "cached")
+            return f"{file.partition('-')[0]} {size} {unit}"
+        case ["Preparing" | "Building" | "Resolved" | "Prepared" as verb, *rest]:
+            return " ".join([verb, *rest])
         case _:
             return ""

@@ -3,12 +3,11 @@
 import ast
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hermes_chatto.tests.scripts.checkouts import ROOT, Checkout
-
-OLD = ("python2", "python2.7", "python3.6", "python3.7", "python3.8", "python3.9", "python3.10")
 
 
 @pytest.fixture
@@ -97,15 +96,27 @@ def test_start_is_legal_in_old_pythons() -> None:
     ast.parse((ROOT / "scripts" / "dev.py").read_text(), feature_version=(3, 4))
 
 
-@pytest.mark.parametrize("name", OLD)
-def test_old_python_says_that_it_is_old(name: str) -> None:
-    """In case somebody starts scripts/dev.py without the shell part, or PYTHON names it."""
-    found = shutil.which(name)
-    if found is None or subprocess.run([found, "-V"], capture_output=True, check=False).returncode:
-        pytest.skip("not on this machine")
+def old_pythons() -> list[str]:
+    """Return what this machine has of them, also beside the running one."""
+    named = [f"python{version}" for version in ("2", "3.6", "3.7", "3.8", "3.9", "3.10")]
+    found = [shutil.which(name) for name in named]
+    beside = Path(sys.base_prefix).parent
+    found += [
+        str(path) for part in ("2.*", "3.[6-9].*") for path in beside.glob(f"{part}/bin/python")
+    ]
+    return [path for path in found if path is not None and runs(path)]
 
+
+def runs(path: str) -> bool:
+    """Tell whether it is more than a version manager's name for something that is not there."""
+    return subprocess.run([path, "-V"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("path", old_pythons())
+def test_old_python_says_that_it_is_old(path: str) -> None:
+    """In case somebody starts scripts/dev.py without the shell part, or PYTHON names it."""
     done = subprocess.run(
-        [found, str(ROOT / "scripts" / "dev.py"), "help"],
+        [path, str(ROOT / "scripts" / "dev.py"), "help"],
         capture_output=True,
         text=True,
         check=False,

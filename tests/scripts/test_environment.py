@@ -143,6 +143,29 @@ def installed(checkout: Checkout) -> list[Path]:
     return sorted(checkout.root.glob(".dev/venv-*/lib/python*/site-packages/pebble*"))
 
 
+def test_uv_that_fails_is_replaced_by_pip(checkout: Checkout) -> None:
+    """It may be there for other projects and have no way to the index."""
+    checkout.program("uv", f"echo called >{checkout.root}/uv-was-called; exit 1")
+    del checkout.environment["PIP_NO_INDEX"]
+
+    ended = checkout.dev("demo", HTTPS_PROXY="http://127.0.0.1:9/", PIP_RETRIES="0")
+
+    assert ended.code == 0, ended.err
+    assert (checkout.root / "uv-was-called").exists()
+    assert "uv could not" in ended.err
+
+
+def test_uv_is_left_alone_where_pip_was_told_an_index(ready: Checkout) -> None:
+    """It reads none of pip's settings and would go elsewhere."""
+    ready.program("uv", f"echo called >{ready.root}/uv-was-called; exit 1")
+    (ready.root / LOCKS[1]).write_text(UNKNOWN)
+
+    ended = ready.dev("check", **online("http://127.0.0.1:9/"))
+
+    assert ended.code == 2
+    assert not (ready.root / "uv-was-called").exists()
+
+
 @pytest.fixture
 def silent_index() -> Iterator[str]:
     """An index that takes calls and never says a word."""
@@ -252,15 +275,33 @@ def test_package_that_the_index_lacks_is_said(ready: Checkout) -> None:
     assert "has no such file" in ended.err
 
 
-def test_python_without_ensurepip_is_said(checkout: Checkout, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("absent", "named"),
+    [({"venv"}, "venv"), ({"ensurepip", "pip"}, "ensurepip")],
+    ids=["venv", "ensurepip"],
+)
+def test_incomplete_python_is_said(
+    checkout: Checkout, tmp_path: Path, absent: set[str], named: str
+) -> None:
     """As Debian's is without python3-venv."""
-    (tmp_path / "ensurepip.py").write_text("raise ModuleNotFoundError(__name__)")
+    for module in absent:
+        (tmp_path / f"{module}.py").write_text("raise ModuleNotFoundError(__name__)")
 
     ended = checkout.dev("demo", PYTHONPATH=str(tmp_path))
 
     assert ended.code == 2
-    assert "without `ensurepip`" in ended.err
+    assert f"without `{named}`" in ended.err
     assert "-venv" in ended.err
+
+
+@pytest.mark.parametrize("absent", ["ensurepip", "pip"])
+def test_one_way_to_pip_is_enough(checkout: Checkout, tmp_path: Path, absent: str) -> None:
+    """Debian has packages for each: who has one needs not install the other."""
+    (tmp_path / f"{absent}.py").write_text("raise ModuleNotFoundError(__name__)")
+
+    ended = checkout.dev("demo", PYTHONPATH=str(tmp_path))
+
+    assert ended.code == 0, ended.err
 
 
 @pytest.mark.skipif(not Path("/sys").is_dir(), reason="needs a folder that nobody may write")
