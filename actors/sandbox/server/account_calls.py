@@ -11,7 +11,7 @@ from .frames import SERVER_VERSION, Event
 from .leaving import Leaving
 from .notification_calls import NotificationPreferenceCalls
 from .pb import Proto, api, at, discovery, nanoseconds
-from .permissions import CREATE_ROOM, Permission
+from .permissions import PERMISSION_NAMES
 from .presence import Status
 from .refusals import Reason, refused
 from .views import Views
@@ -19,7 +19,6 @@ from .world import World
 
 SERVER_NAME = "Chatto Sandbox"
 MAX_EMOJI, MAX_STATUS_TEXT = 16, 100  # characters
-SERVER_PERMISSIONS = (*Permission, CREATE_ROOM)
 
 
 class MyAccountCalls:
@@ -78,7 +77,9 @@ class MyAccountCalls:
         return api.DeleteCustomStatusResponse()
 
     def _require_status(self, request: Proto, expires_ns: int | None) -> None:
-        if not 0 < len(request.emoji) <= MAX_EMOJI or request.emoji.isascii():
+        if not request.emoji:
+            raise refused(Reason.STATUS_WITHOUT_EMOJI)
+        if len(request.emoji) > MAX_EMOJI or request.emoji.isascii():
             raise refused(Reason.STATUS_EMOJI)
         if not request.text.strip():
             raise refused(Reason.STATUS_EMPTY)
@@ -109,6 +110,7 @@ class ViewerCalls:
                 viewer_can_delete_account=True,
                 settings=api.UserSettings(time_format=api.TIME_FORMAT_AUTO),
             ),
+            capabilities=self._capabilities(caller),
             server_notification_preference=self._preferences.preference(caller, None),
             room_notification_preferences=self._room_preferences(caller),
             viewer_permissions=api.ServerViewerPermissions(
@@ -116,20 +118,31 @@ class ViewerCalls:
                     api.PermissionGrant(
                         permission=name, granted=self._world.permissions.may(caller, name)
                     )
-                    for name in SERVER_PERMISSIONS
+                    for name in PERMISSION_NAMES
                 ]
             ),
             viewer_state=api.ServerViewerState(has_unread_rooms=self._has_unread(caller)),
         )
 
+    def _capabilities(self, caller: Account) -> Proto:
+        threads = self._world.threads.followed_by(caller.id)
+        entries = self._world.inbox.of(caller.id).values()
+        followed_ids = {thread.root.id for thread in threads}
+        return api.ViewerCapabilities(
+            grants=[api.CapabilityGrant(capability="dm.start", granted=True)],
+            has_unread_followed_threads=any(one.is_unread_by(caller.id) for one in threads),
+            has_pending_followed_thread_notifications=any(
+                entry.thread_root_id in followed_ids for entry in entries
+            ),
+        )
+
     def _room_preferences(self, caller: Account) -> list[Proto]:
-        rooms = map(self._world.rooms.get, self._world.inbox.rooms_with_level(caller.id))
         return [
             api.RoomNotificationPreference(
                 room_id=room.id, preference=self._preferences.preference(caller, room)
             )
-            for room in rooms
-            if room is not None
+            for room in self._world.rooms.all()
+            if self._world.permissions.is_member(caller, room)
         ]
 
     def _has_unread(self, caller: Account) -> bool:

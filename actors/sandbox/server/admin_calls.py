@@ -10,7 +10,7 @@ from .accounts import ROLES, Account
 from .leaving import Leaving
 from .membership import Membership
 from .pb import Proto, admin, at
-from .permissions import ADMINISTER, SERVER_SCOPE
+from .permissions import ADMINISTER, PERMISSION_NAMES, SERVER_SCOPE
 from .refusals import Reason, refused
 from .users import matching, page_of
 from .views import Views
@@ -80,7 +80,11 @@ class AdminUserCalls:
 
     def delete_user(self, request: Proto, caller: Account) -> Proto:
         """Delete an account."""
-        self._leaving.delete(caller, self._account(request, caller))
+        access.require_server_wide(self._world, caller, ADMINISTER)
+        account = self._world.accounts.get(request.user_id)
+        if account is None:
+            raise refused(Reason.NO_USER)
+        self._leaving.delete(caller, account)
         return admin.DeleteUserResponse(deleted=True)
 
     def _account(self, request: Proto, caller: Account) -> Account:
@@ -117,6 +121,8 @@ class AdminPermissionCalls:
         access.require_server_wide(self._world, caller, ADMINISTER)
         if request.role_name not in ROLES:
             raise refused(Reason.UNKNOWN_ROLE)
+        if request.permission not in PERMISSION_NAMES:
+            raise refused(Reason.INTERNAL)
         is_server_wide = request.scope.kind <= admin.PERMISSION_SCOPE_KIND_SERVER
         scope_id = SERVER_SCOPE if is_server_wide else request.scope.id
         self._world.permissions.decide(

@@ -80,9 +80,14 @@ class ConnectApp:
         if method is None:
             await PlainTextResponse("404 page not found\n", 404)(scope, receive, send)
             return
-        self._calls[method.name] += 1
         request = Request(scope, receive)
-        is_json = request.headers.get("content-type", "").startswith(JSON)
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        trouble = _http_trouble(request.method, content_type)
+        if trouble is not None:
+            await trouble(scope, receive, send)
+            return
+        self._calls[method.name] += 1
+        is_json = content_type == JSON
         try:
             caller = self._caller(request, method)
             message = _parse(await request.body(), request, method, is_json=is_json)
@@ -178,6 +183,15 @@ def _parse(body: bytes, request: Request, method: _Method, *, is_json: bool) -> 
         raise invalid(text) from error
 
 
+def _http_trouble(http_method: str, content_type: str) -> Response | None:
+    """Return what answers a request that is no unary call at all; None for one that is."""
+    if http_method != "POST":
+        return Response(status_code=405)
+    if content_type not in {BINARY, JSON}:
+        return Response(status_code=415)
+    return None
+
+
 def _answer(message: Proto, *, is_json: bool) -> Response:
     if is_json:
         return Response(write_json(message), media_type=JSON)
@@ -185,5 +199,6 @@ def _answer(message: Proto, *, is_json: bool) -> Response:
 
 
 def _refusal(error: RefusedError) -> Response:
-    body = json.dumps({"code": error.code, "message": error.message})
+    content = {"code": error.code, "message": error.message}
+    body = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     return Response(body, HTTP_STATUS[error.code], media_type=JSON)

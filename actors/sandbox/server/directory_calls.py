@@ -69,7 +69,7 @@ class RoomDirectoryCalls:
         """Look a group up."""
         group = self._world.rooms.groups.get(request.group_id)
         if group is None:
-            raise refused(Reason.UNKNOWN)
+            raise refused(Reason.NO_GROUP)
         return api.GetRoomGroupResponse(group=self._group(caller, group))
 
     def batch_get_room_groups(self, request: Proto, caller: Account) -> Proto:

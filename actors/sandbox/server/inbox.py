@@ -148,10 +148,6 @@ class Inbox:
         wanted = Level.ALL_MESSAGES
         return [one for one in asking if self.effective_level(one, room) is wanted]
 
-    def rooms_with_level(self, user_id: str) -> list[str]:
-        """Return the IDs of the rooms for which the account has set a level."""
-        return [room_id for owner_id, room_id in self._levels if owner_id == user_id and room_id]
-
     def set_level(self, user_id: str, room: Room | None, level: Level) -> None:
         """Set a level for a room, or server-wide for None."""
         self._levels[user_id, room.id if room else ""] = level

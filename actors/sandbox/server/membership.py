@@ -35,12 +35,11 @@ class Membership:
         self._tell_groups(creator_id)
         return room
 
-    def start_dm(self, caller_id: str, participant_ids: Iterable[str]) -> Room:
-        """Create the direct conversation of these participants, the caller among them."""
+    def start_dm(self, participant_ids: Iterable[str]) -> Room:
+        """Create the direct conversation of these participants; they join in this order."""
         room = self._world.rooms.add_dm(participant_ids)
         self._record(room, RowKind.ROOM_CREATED, SYSTEM)
-        others = [one for one in room.member_ids if one != caller_id]
-        for user_id in (*others, caller_id):
+        for user_id in room.member_ids:
             self._enter(user_id, room)
         return room
 

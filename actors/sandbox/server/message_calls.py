@@ -19,7 +19,7 @@ from .world import World
 
 
 class MessageCalls:
-    """Answers the calls of MessageService, but for link previews."""
+    """Answers the calls of MessageService."""
 
     def __init__(self, world: World, views: Views, posting: Posting, editing: Editing) -> None:
         """Translate between the wire and this world."""
@@ -67,6 +67,18 @@ class MessageCalls:
         self._editing.remove_attachment(caller, post, request.attachment_id)
         return api.DeleteAttachmentResponse(deleted=True)
 
+    def fetch_link_preview(self, request: Proto, caller: Account) -> Proto:
+        """Look at a page: the sandbox fetches none, so there never is a preview."""
+        del request, caller
+        return api.FetchLinkPreviewResponse()
+
+    def delete_link_preview(self, request: Proto, caller: Account) -> Proto:
+        """Take a preview off a message: none has one."""
+        post = self._post(caller, request.room_id, request.event_id)
+        if access.original_of(post).actor_id != caller.id:
+            raise refused(Reason.NOT_THE_AUTHOR)
+        raise refused(Reason.NO_PREVIEW)
+
     def get_message(self, request: Proto, caller: Account) -> Proto:
         """Read one message; a deleted one is not found."""
         post = self._post(caller, request.room_id, request.event_id)
@@ -103,8 +115,11 @@ class MessageCalls:
         was_there = self._world.reactions.remove(target_id, request.emoji, caller.id)
         if was_there:
             self._tell("reaction_removed", caller, room, (target_id, request.emoji))
-        reaction = self._views.reaction(caller, target_id, request.emoji)
-        return api.RemoveReactionResponse(removed=was_there, reaction=reaction)
+        response = api.RemoveReactionResponse(removed=was_there)
+        if request.emoji in self._world.reactions.on(target_id):
+            left = self._views.reaction(caller, target_id, request.emoji)
+            response.reaction.CopyFrom(left)
+        return response
 
     def _post(self, caller: Account, room_id: str, event_id: str) -> Post:
         room = access.member_room(self._world, caller, room_id)

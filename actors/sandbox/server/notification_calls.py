@@ -7,7 +7,6 @@ proto/chatto/api/v1/notification_preferences.proto.
 from collections import Counter
 from itertools import islice
 
-from . import access
 from .accounts import Account
 from .inbox import Level
 from .pb import Proto, api
@@ -40,12 +39,13 @@ class NotificationCalls:
         )
 
     def list_room_notifications(self, request: Proto, caller: Account) -> Proto:
-        """List the entries of one room, newest first."""
-        room = access.member_room(self._world, caller, request.room_id)
+        """List the entries of one room, newest first; for who is not in it there are none."""
+        room = self._world.rooms.require(request.room_id)
+        is_member = self._world.permissions.is_member(caller, room)
         entries = [
             entry
             for entry in reversed(self._world.inbox.of(caller.id).values())
-            if entry.room is room
+            if entry.room is room and is_member
         ]
         cut, page = page_of(entries, request.page, default=DEFAULT_ENTRIES, most=MOST_ENTRIES)
         return api.ListRoomNotificationsResponse(

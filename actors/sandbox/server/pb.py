@@ -86,7 +86,7 @@ def parse_json(text: str, into: Proto) -> Proto:
         ValueError: the text is not the JSON form of that message.
     """
     try:
-        return json_format.Parse(text, into)
+        return json_format.Parse(text, into, ignore_unknown_fields=True)
     except json_format.ParseError as error:
         raise ValueError(str(error)) from error
 

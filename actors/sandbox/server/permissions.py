@@ -32,7 +32,31 @@ class Permission(StrEnum):
 
 
 CREATE_ROOM = "room.create"
-ADMINISTER = "server.administer"  # stands for all the separate admin permissions
+ADMINISTER = "user.manage-accounts"  # here it stands for all the separate admin permissions
+DELETE_SELF = "user.delete-self"
+PERMISSION_NAMES = (
+    "server.manage",
+    CREATE_ROOM,
+    Permission.JOIN,
+    Permission.LIST,
+    Permission.MANAGE_ROOM,
+    Permission.BAN,
+    Permission.POST,
+    Permission.POST_IN_THREAD,
+    Permission.ATTACH,
+    Permission.MANAGE_MESSAGES,
+    Permission.REACT,
+    Permission.ECHO,
+    "role.manage",
+    "role.assign",
+    "admin.view-users",
+    "admin.view-audit",
+    "user.delete-any",
+    DELETE_SELF,
+    ADMINISTER,
+    "user.manage-permissions",
+)
+"""Every permission there is, in the order in which clients are told them server-wide."""
 
 EVERYONE = frozenset(
     {
@@ -43,6 +67,7 @@ EVERYONE = frozenset(
         Permission.ATTACH,
         Permission.REACT,
         Permission.ECHO,
+        DELETE_SELF,
     }
 )
 MODERATOR = frozenset({Permission.MANAGE_MESSAGES, Permission.BAN})
@@ -71,7 +96,7 @@ class Permissions:
             self.decide("everyone", permission, SERVER_SCOPE, allowed=True)
         for permission in MODERATOR:
             self.decide("moderator", permission, SERVER_SCOPE, allowed=True)
-        for name in (*Permission, CREATE_ROOM, ADMINISTER):
+        for name in PERMISSION_NAMES:
             self.decide("admin", name, SERVER_SCOPE, allowed=True)
 
     def decide(self, role: str, permission: str, scope_id: str, *, allowed: bool | None) -> None:

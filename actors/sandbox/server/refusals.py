@@ -56,7 +56,10 @@ class Reason(Enum):
     ROOM_NAME_TAKEN = (Code.ALREADY_EXISTS, "a room with this name already exists in this space")
     BAD_ROOM_NAME = (
         Code.INVALID_ARGUMENT,
-        "room name may only contain letters, numbers, hyphens, and underscores",
+        (
+            "room name must contain only alphanumeric characters, hyphens, and underscores "
+            "(no spaces or special characters)"
+        ),
     )
     DM_NOT_MANAGED = (Code.INVALID_ARGUMENT, "DM rooms cannot be managed through RoomService")
     DM_NOT_JOINED = (Code.INVALID_ARGUMENT, "DM rooms cannot be joined through RoomService")
@@ -66,6 +69,13 @@ class Reason(Enum):
         Code.INVALID_ARGUMENT,
         "universal room membership cannot be managed explicitly",
     )
+
+    NO_GROUP = (Code.NOT_FOUND, "room group not found")
+    NOTHING_TO_UPDATE = (
+        Code.INVALID_ARGUMENT,
+        "invalid argument: provide at least one room field to update",
+    )
+    DM_NOT_BANNED = (Code.INVALID_ARGUMENT, "cannot ban members from DM conversations")
 
     # messages and threads
     NO_MESSAGE = (Code.NOT_FOUND, "message not found")
@@ -93,7 +103,14 @@ class Reason(Enum):
         Code.INVALID_ARGUMENT,
         "channel echo state can only be changed for thread replies",
     )
-    NO_ATTACHMENT = (Code.NOT_FOUND, "message attachment not found")
+    NO_ATTACHMENT = (
+        Code.NOT_FOUND,
+        "attachment not found in message: message attachment not found",
+    )
+    NO_PREVIEW = (
+        Code.NOT_FOUND,
+        "link preview not found in message: message link preview not found",
+    )
     UNSUPPORTED_EMOJI = (Code.INVALID_ARGUMENT, "unsupported emoji")
     BAD_CURSOR = (Code.INVALID_ARGUMENT, "invalid cursor format")
     NO_READ_ANCHOR = (Code.NOT_FOUND, "up_to_event_id event not found: not found")
@@ -119,20 +136,25 @@ class Reason(Enum):
 
     # accounts
     NO_USER_GIVEN = (Code.INVALID_ARGUMENT, "user_id or login is required")
+    NO_USER = (Code.NOT_FOUND, "user not found: not found")
     BAD_LOGIN = (
         Code.INVALID_ARGUMENT,
         "username can only contain letters, numbers, periods, underscores, and hyphens",
     )
     RESERVED_LOGIN = (Code.INVALID_ARGUMENT, "this username is not available")
-    LOGIN_TAKEN = (Code.ALREADY_EXISTS, "this username is already taken")
+    LOGIN_TAKEN = (Code.ALREADY_EXISTS, "login name is already taken")
     PASSWORD_MISSING = (Code.INVALID_ARGUMENT, "current password is required")
     PASSWORD_WRONG = (Code.INVALID_ARGUMENT, "current password is invalid")
-    STATUS_EMOJI = (Code.INVALID_ARGUMENT, "custom status emoji must be a single emoji")
+    STATUS_EMOJI = (Code.INVALID_ARGUMENT, "custom status emoji must be a single supported emoji")
+    STATUS_WITHOUT_EMOJI = (Code.INVALID_ARGUMENT, "custom status emoji is required")
     STATUS_EMPTY = (Code.INVALID_ARGUMENT, "custom status text is required")
-    STATUS_TOO_LONG = (Code.INVALID_ARGUMENT, "custom status text cannot exceed 100 characters")
+    STATUS_TOO_LONG = (Code.INVALID_ARGUMENT, "custom status text is too long")
     STATUS_IN_PAST = (Code.INVALID_ARGUMENT, "custom status expiry must be in the future")
     UNKNOWN_ROLE = (Code.NOT_FOUND, "role not found")
-    IMPLICIT_ROLE = (Code.INVALID_ARGUMENT, "implicit roles cannot be assigned or revoked")
+    IMPLICIT_ROLE = (
+        Code.INVALID_ARGUMENT,
+        "implicit role cannot be explicitly assigned or revoked",
+    )
 
     def __init__(self, code: Code, text: str) -> None:
         """Take the code and the text a client reads."""

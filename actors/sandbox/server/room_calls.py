@@ -36,7 +36,7 @@ class RoomCalls:
         """Create a channel; the caller is not in it."""
         group = self._world.rooms.groups.get(request.group_id)
         if group is None:
-            raise refused(Reason.UNKNOWN)
+            raise refused(Reason.NO_GROUP)
         access.require_server_wide(self._world, caller, CREATE_ROOM)
         require_channel_name(request.name)
         room = self._membership.create_channel(
@@ -48,6 +48,8 @@ class RoomCalls:
     def update_room(self, request: Proto, caller: Account) -> Proto:
         """Change name, description, or whether everybody is in the room."""
         room = access.managed_channel(self._world, caller, request.room_id)
+        if not any(request.HasField(name) for name in ("name", "description", "universal")):
+            raise refused(Reason.NOTHING_TO_UPDATE)
         name = request.name if request.HasField("name") else room.name
         has_description = request.HasField("description")
         description = request.description if has_description else room.description
@@ -75,7 +77,7 @@ class RoomCalls:
         participant_ids = counts_once(caller, request.participant_ids)
         room = self._world.rooms.get(dm_room_id(participant_ids))
         if room is None:
-            room = self._membership.start_dm(caller.id, participant_ids)
+            room = self._membership.start_dm(participant_ids)
         return api.StartDMResponse(room=self._views.room(room))
 
     def update_typing_indicator(self, request: Proto, caller: Account) -> Proto:
@@ -138,6 +140,10 @@ class MemberCalls:
         """Take somebody out and keep them out."""
         room = self._moderated(request, caller)
         account = self._world.accounts.require(request.user_id)
+        if account is caller:
+            raise refused(Reason.DENIED)
+        if not self._world.permissions.is_member(account, room):
+            raise refused(Reason.NOT_A_MEMBER)
         expires_ns = None
         if request.HasField("expires_at"):
             expires_ns = nanoseconds(request.expires_at)
@@ -199,7 +205,7 @@ class MemberCalls:
     def _moderated(self, request: Proto, caller: Account) -> Room:
         room = self._world.rooms.require(request.room_id)
         if room.is_dm:
-            raise refused(Reason.DM_NOT_MANAGED)
+            raise refused(Reason.DM_NOT_BANNED)
         access.require(self._world, caller, Permission.BAN, room)
         return room
 

@@ -156,5 +156,5 @@ def dm_room_id(participant_ids: Iterable[str]) -> str:
 
 
 def counts_once(caller: Account, participant_ids: Iterable[str]) -> list[str]:
-    """Return caller and participants; the caller counts once, others as often as given."""
-    return [caller.id, *(one for one in participant_ids if one != caller.id)]
+    """Return participants and caller; the caller counts once, others as often as given."""
+    return [*(one for one in participant_ids if one != caller.id), caller.id]

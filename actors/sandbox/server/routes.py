@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute, Route
 
 from .accounts import Account
 from .assets import Asset, TicketVerdict
-from .credentials import CSRF_COOKIE, CSRF_HEADER, SESSION_COOKIE
-from .refusals import HTTP_STATUS, RefusedError
+from .credentials import CSRF_COOKIE, CSRF_HEADER, SESSION_COOKIE, TOKEN_LIFETIME_S
+from .refusals import RefusedError
 from .world import World
 
 MAX_LOGIN, MAX_EMAIL = 32, 254  # bytes
@@ -55,8 +55,11 @@ class Routes:
         handle, csrf = self._world.credentials.mint_session(account)
         user = {"id": account.id, "login": account.login}
         response = JSONResponse({**SUCCESS, "user": user, "token": token})
-        response.set_cookie(SESSION_COOKIE, handle, httponly=True, samesite="lax", path="/")
-        response.set_cookie(CSRF_COOKIE, csrf, samesite="lax", path="/")
+        lifetime_s = TOKEN_LIFETIME_S
+        response.set_cookie(
+            SESSION_COOKIE, handle, httponly=True, samesite="lax", max_age=lifetime_s
+        )
+        response.set_cookie(CSRF_COOKIE, csrf, samesite="lax", max_age=lifetime_s)
         return response
 
     async def log_out(self, request: Request) -> Response:
@@ -96,7 +99,7 @@ class Routes:
                 display_name=body.get("displayName", ""),
             )
         except RefusedError as error:
-            return _error(HTTP_STATUS[error.code], error.message)
+            return _error(500, error.message)
         return JSONResponse({**SUCCESS, "user": {"id": account.id, "login": account.login}}, 201)
 
     async def file(self, request: Request) -> Response:
@@ -122,7 +125,7 @@ class Routes:
     async def image(self, request: Request) -> Response:
         """Give the picture itself for every variant: nothing here draws smaller ones."""
         if "access" not in request.query_params:
-            return _error(401, "Authentication required")
+            return _error(403, "Asset derivative URL requires a signed access ticket")
         return await self.file(request)
 
     def _file_for(self, viewer: Account, asset_id: str) -> Response:

@@ -5,7 +5,7 @@
 
 It seeds what a fresh server has: the group "Lobby" with a universal room `announcements`, in
 which people may only answer in threads, and a room `general`.
-Source: Chatto 0.4.20, docs/fdr (first start).
+Source: Chatto 0.4.20, cli/internal/core/spaces.go.
 """
 
 import asyncio

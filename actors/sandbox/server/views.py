@@ -16,6 +16,7 @@ from .rows import Echo, Message, Post
 from .world import World
 
 THUMBNAIL = "image/960x400/contain"  # of files in timelines
+SMALL_THUMBNAIL = "image/120x120/cover"  # of files looked up by themselves
 
 
 class Views:
@@ -177,7 +178,7 @@ class Views:
             size=len(asset.content),
             width=asset.width,
             height=asset.height,
-            **self._addresses(viewer, asset),
+            **self._addresses(viewer, asset, SMALL_THUMBNAIL),
         )
 
     def _attachment(self, viewer: Account, asset: Asset) -> Proto:
@@ -187,10 +188,10 @@ class Views:
             content_type=asset.content_type,
             width=asset.width,
             height=asset.height,
-            **self._addresses(viewer, asset),
+            **self._addresses(viewer, asset, THUMBNAIL),
         )
 
-    def _addresses(self, viewer: Account, asset: Asset) -> dict[str, Proto]:
+    def _addresses(self, viewer: Account, asset: Asset, thumbnail: str) -> dict[str, Proto]:
         """Return the addresses of a file: paths, for the public URL is not configured."""
         ticket, expires_ns = self._world.assets.ticket(asset.id, viewer.id)
         path = f"/assets/files/{asset.id}"
@@ -198,7 +199,7 @@ class Views:
             field: api.MessageAssetUrl(url=f"{one}?access={ticket}", expires_at=at(expires_ns))
             for field, one in (
                 ("asset_url", path),
-                ("thumbnail_asset_url", f"{path}/{THUMBNAIL}"),
+                ("thumbnail_asset_url", f"{path}/{thumbnail}"),
             )
         }
 

@@ -16,6 +16,7 @@ from hermes_chatto.actors.sandbox.server.clock import NANOSECONDS
 from hermes_chatto.actors.sandbox.server.faults import Call, NoFaults
 from hermes_chatto.actors.sandbox.server.frames import Event
 from hermes_chatto.actors.sandbox.server.pb import wire
+from hermes_chatto.actors.sandbox.server.presence import LIFETIME_S, Status
 from hermes_chatto.actors.sandbox.server.realtime import BACKLOG, Timing
 from hermes_chatto.actors.sandbox.server.rooms import Room
 from hermes_chatto.actors.sandbox.server.sandbox import PortTakenError, Sandbox
@@ -110,6 +111,21 @@ async def test_messages_carry_the_time_of_the_given_clock() -> None:
             await client.update_message(room.id, message.id, body="coffee")
 
     assert message.created_at == datetime.fromtimestamp(START_NS // NANOSECONDS, UTC)
+
+
+async def test_presence_lasts_a_minute() -> None:
+    """Whoever says nothing for so long counts as gone."""
+    clock = HandClock()
+    sandbox = Sandbox(clock=clock)
+    alice = sandbox.add_account("alice")
+    presence = sandbox.world.presence
+    presence.say(alice.id, Status.ONLINE)
+    clock.time_ns += LIFETIME_S * NANOSECONDS - 1
+    before = presence.of(alice.id)
+
+    clock.time_ns += 1
+
+    assert (before, presence.of(alice.id)) == (Status.ONLINE, Status.OFFLINE)
 
 
 async def test_calls_are_counted_by_method() -> None:
