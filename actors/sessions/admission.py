@@ -175,12 +175,14 @@ def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
 
 
 def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
-    """Name a mention that only the server can resolve: a role, or everybody."""
-    if policy.broadcast_mentions and handles & BROADCASTS:
-        return Cause.BROADCAST
-    if policy.role_mentions and handles - BROADCASTS:
-        return Cause.ROLE
-    return None
+    """Name a mention that only the server can resolve: a role, or everybody.
+
+    The server does not say which of the handles it meant. Where everybody is called that
+    explains it, whoever else is named.
+    """
+    if handles & BROADCASTS:
+        return Cause.BROADCAST if policy.broadcast_mentions else None
+    return Cause.ROLE if handles and policy.role_mentions else None
 
 
 def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Cause | NotForUs:
