@@ -5,7 +5,9 @@ the same order, commands at once, a start-up gate.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import anyio
 from anyio.abc import TaskGroup
@@ -31,6 +33,14 @@ Agent = Callable[[TurnOrder], Awaitable[str | None]]
 async def first_words(order: TurnOrder) -> str:
     """Answer "ok: " and the first words of the message, at once."""
     return f"ok: {' '.join(order.text.split()[:6])}"
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A run under way."""
+
+    outcome: RunOutcome = RunOutcome.CANCELLED
+    """How it ends, as far as is known."""
 
 
 class ScriptedGateway:
@@ -75,6 +85,24 @@ class ScriptedGateway:
         self._is_open = True
         for key in sorted(self._awaited):
             self._tell_ready(key)
+
+    def resume(self, session_key: str, order: TurnOrder | None = None) -> None:
+        """Run the agent again for a turn of an earlier process, under no message ID.
+
+        Args:
+            session_key: of the conversation.
+            order: what the agent is asked; None: it is silent.
+        """
+        scope = anyio.CancelScope()
+        self._running.setdefault(session_key, []).append(scope)
+        self._tasks.start_soon(self._resume, session_key, order, scope)
+
+    def dies(self) -> None:
+        """End every run without another word, as the end of the process does."""
+        self._desk = None
+        for scopes in self._running.values():
+            for scope in scopes:
+                scope.cancel()
 
     # --- the port -----------------------------------------------------------------------------
 
@@ -141,11 +169,26 @@ class ScriptedGateway:
         return self._desk
 
     async def _run(self, key: str, order: TurnOrder, scope: anyio.CancelScope) -> None:
-        outcome = RunOutcome.CANCELLED
-        self.desk.run_started(key, order.message_id)
+        with self._slot(key, order.message_id, scope) as slot:
+            slot.outcome = await self._answer(order)
+
+    async def _resume(self, key: str, order: TurnOrder | None, scope: anyio.CancelScope) -> None:
+        with self._slot(key, None, scope) as slot:
+            slot.outcome = RunOutcome.SUCCESS
+            if order is not None:
+                slot.outcome = await self._answer(order)
+
+    @contextmanager
+    def _slot(
+        self, key: str, message_id: str | None, scope: anyio.CancelScope
+    ) -> Iterator["_Slot"]:
+        """Report the start and the end of a run, unless the process dies under it."""
+        slot = _Slot()
+        self.desk.run_started(key, message_id)
         with scope:
-            outcome = await self._answer(order)
-        self.desk.run_ended(key, order.message_id, outcome)
+            yield slot
+        if self._desk is not None:
+            self._desk.run_ended(key, message_id, slot.outcome)
         self._running[key].remove(scope)
         self._tell_ready(key)
 
@@ -167,9 +210,9 @@ class ScriptedGateway:
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:
-        if key in self._awaited and not self._running.get(key) and self._is_open:
+        if self._desk and key in self._awaited and not self._running.get(key) and self._is_open:
             self._awaited.discard(key)
-            self.desk.key_ready(key)
+            self._desk.key_ready(key)
 
 
 def _outgoing(order: TurnOrder, text: str) -> Outgoing:
