@@ -9,7 +9,7 @@ from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
-from .answering import Answering
+from .answering import NO_ANSWER, Answering
 from .errors import ChatError
 from .facts import Person
 from .holding import Holding
@@ -27,9 +27,9 @@ from .mail import (
     RunStarted,
     ThreadMail,
 )
-from .ports import HandOver, TurnOrder
+from .ports import HandOver, RunOutcome, TurnOrder
 from .services import Services
-from .turn import TurnActor
+from .turn import AT_GATEWAY, TurnActor
 
 __all__ = ["ThreadActor"]
 
@@ -127,11 +127,24 @@ class ThreadActor:
     async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
         """Let a command go past the lane, also while the run it is meant for is under way."""
         name = command[1:].split(maxsplit=1)[0].lower()
-        running = self._lane.at_gateway()
-        if name in STOPPING_COMMANDS and running is not None:
-            running.stop(draft, turn.row.author_id, name)
+        if name in STOPPING_COMMANDS:
+            self._stop(draft, turn.row.author_id, name)
         await draft.commit()
-        await self._services.gateway.hand_over(await self._order(turn, command))
+        taken = await self._services.gateway.hand_over(await self._order(turn, command))
+        if taken is HandOver.NOT_TAKEN:
+            log.warning("%s: the gateway did not take the command /%s", self._key, name)
+
+    def _stop(self, draft: Draft, by: str, command: str) -> None:
+        """Plan what a command ends: the run, and what waits, of its sender alone or all of it."""
+        for turn in self._lane:
+            if turn.state == "queued" and (command != "stop" or turn.row.author_id == by):
+                turn.cancel(draft, by, command)
+                self._holding.skip(draft, turn, command)
+            elif turn.state == "folded":
+                turn.cancel(draft, by, command)
+            elif turn.state in AT_GATEWAY:
+                turn.stop(draft, by, command)
+            self._lane.keep(turn)
 
     # --- what the gateway reports -------------------------------------------------------------
 
@@ -140,14 +153,18 @@ class ThreadActor:
         if turn is None:
             log.debug("%s: a run of the gateway's own, or of a command, began", self._key)
             return
-        draft = self._journal.draft()
-        turn.start(draft)
-        await draft.commit()
+        if turn.state != "folded":
+            draft = self._journal.draft()
+            turn.start(draft)
+            await draft.commit()
 
     async def _run_ended(self, mail: RunEnded) -> None:
         turn = self._lane.reported(mail.message_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "delivering":
+        is_carried = turn is not None and turn.state == "folded"
+        if turn is not None and is_carried and mail.outcome is RunOutcome.SUCCESS:
+            await self._settle_answer(draft, turn)
+        elif turn is not None and turn.state == "delivering":
             # Whoever wanted the answer posted has been told, and will not ask again.
             await self._settle_answer(draft, turn)
         elif turn is not None:
@@ -170,6 +187,8 @@ class ThreadActor:
         failure = await self._answering.failure_of(turn.row.message_id)
         if failure is None:
             turn.answer(draft)
+        elif failure == NO_ANSWER and turn.state == "folded":
+            turn.fall_silent(draft)
         else:
             turn.fail(draft, failure)
         self._lane.keep(turn)
@@ -186,11 +205,11 @@ class ThreadActor:
         await self._pump(draft)
 
     async def _end_without_run(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn from before a restart that the gateway did not resume."""
+        """Plan the end of a turn that no run of the gateway will end any more."""
         if turn.state == "interrupted":
             turn.fail(draft, "not_resumed")
             self._lane.keep(turn)
-        elif turn.state == "delivering" and not await self._answering.is_under_way(
+        elif turn.state in {"delivering", "folded"} and not await self._answering.is_under_way(
             turn.row.message_id
         ):
             await self._settle_answer(draft, turn)
@@ -205,13 +224,15 @@ class ThreadActor:
     # --- what goes out ------------------------------------------------------------------------
 
     async def _pump(self, draft: Draft) -> None:
-        """Record what was decided; if the key is free, the next turn goes out with it."""
+        """Record what was decided; as long as the key is free, the next turn goes out."""
         turn = self._next()
-        if turn is not None:
+        while turn is not None:
             self._holding.hand_over(draft, turn)
+            await draft.commit()
+            draft = self._journal.draft()
+            await self._give(draft, turn)
+            turn = self._next()
         await draft.commit()
-        if turn is not None:
-            await self._give(turn)
 
     def _next(self) -> TurnActor | None:
         """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
@@ -220,20 +241,17 @@ class ThreadActor:
             return None
         return turn if self._services.gateway.is_ready(self._key) else None
 
-    async def _give(self, turn: TurnActor) -> None:
-        """Act on a recorded hand-over."""
+    async def _give(self, draft: Draft, turn: TurnActor) -> None:
+        """Act on a recorded hand-over, and plan what follows from it at once."""
+        limit_s = self._services.limits.start_within_s
+        # Before the call: should that fail, something still has to look at the turn again.
+        reminder = NotStarted(turn.row.message_id, turn.row.attempt)
+        self._services.tell_later(limit_s, THREAD, self._key, reminder)
         taken = await self._services.gateway.hand_over(await self._order(turn, None))
-        if taken is HandOver.TAKEN:
-            limit = self._services.limits.start_within_s
-            reminder = NotStarted(turn.row.message_id, turn.row.attempt)
-            self._services.tell_later(limit, THREAD, self._key, reminder)
-            return
-        draft = self._journal.draft()
         if taken is HandOver.FOLDED:
             turn.fold(draft, "gateway")
-        else:
+        elif taken is HandOver.NOT_TAKEN:
             self._give_up(draft, turn, "not_taken")
-        await self._pump(draft)
 
     def _give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
         """Plan the end of a turn that never ran: its session does not hold it."""
@@ -281,5 +299,6 @@ class ThreadActor:
     def _recheck(self, draft: Draft, turn: TurnActor) -> None:
         if not self._services.gateway.may_speak(turn.row.author_id, turn.place):
             turn.refuse(draft, "author_not_allowed")
+            self._holding.skip(draft, turn, "author_not_allowed")
         elif turn.state == "admitted":
             turn.enqueue(draft)
