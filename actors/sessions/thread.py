@@ -29,14 +29,12 @@ from .mail import (
 )
 from .ports import HandOver, RunOutcome, TurnOrder
 from .services import Services
-from .turn import AT_GATEWAY, TurnActor
+from .stopping import STOPPING_COMMANDS, stop_lane
+from .turn import TurnActor
 
 __all__ = ["ThreadActor"]
 
 log = logging.getLogger(__name__)
-
-STOPPING_COMMANDS = frozenset({"stop", "new", "reset"})
-"""Commands of the gateway that end the run of their session."""
 
 
 class ThreadActor:
@@ -128,23 +126,11 @@ class ThreadActor:
         """Let a command go past the lane, also while the run it is meant for is under way."""
         name = command[1:].split(maxsplit=1)[0].lower()
         if name in STOPPING_COMMANDS:
-            self._stop(draft, turn.row.author_id, name)
+            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name)
         await draft.commit()
         taken = await self._services.gateway.hand_over(await self._order(turn, command))
         if taken is HandOver.NOT_TAKEN:
             log.warning("%s: the gateway did not take the command /%s", self._key, name)
-
-    def _stop(self, draft: Draft, by: str, command: str) -> None:
-        """Plan what a command ends: the run, and what waits, of its sender alone or all of it."""
-        for turn in self._lane:
-            if turn.state == "queued" and (command != "stop" or turn.row.author_id == by):
-                turn.cancel(draft, by, command)
-                self._holding.skip(draft, turn, command)
-            elif turn.state == "folded":
-                turn.cancel(draft, by, command)
-            elif turn.state in AT_GATEWAY:
-                turn.stop(draft, by, command)
-            self._lane.keep(turn)
 
     # --- what the gateway reports -------------------------------------------------------------
 
