@@ -66,6 +66,8 @@ class AgentFaults(NoFaults):
         """Refusals of posts although the message was posted, once each, in order."""
         self.delays: dict[str, float] = {}
         """Seconds that a call takes, by `Service/Method`."""
+        self.slow_answers: dict[str, float] = {}
+        """Seconds between what a call does and its answer, by `Service/Method`."""
         self.refused: dict[str, Code] = {}
         """Calls that are refused every time, by `Service/Method`."""
         self.repeated: set[str] = set()
@@ -85,6 +87,7 @@ class AgentFaults(NoFaults):
         if is_post and self.before and (code := self.before.pop(0)):
             raise RefusedError(code, "planned")
         answer = await apply()
+        await anyio.sleep(self.slow_answers.get(call.name, 0))
         if is_post and self.after:
             raise RefusedError(self.after.pop(0), "planned")
         return answer
@@ -283,6 +286,13 @@ class Colleague:
             return db.execute(sql, params).fetchall()
         finally:
             db.close()
+
+    def write(self, sql: str, *params: object) -> None:
+        """Change the state file from outside: what another process, or a broken disk, may do."""
+        db = Database(self.state_path)
+        with db.conn:
+            db.execute(sql, params)
+        db.close()
 
     def state_of(self, message_id: str) -> str | None:
         """Return the state of a turn; None: the message has no row."""
