@@ -7,7 +7,7 @@ the same order, commands at once, a start-up gate.
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,6 +19,7 @@ from ..sessions.ports import (
     HandOver,
     Outgoing,
     RunOutcome,
+    RunStop,
     TurnOrder,
 )
 
@@ -35,12 +36,16 @@ async def first_words(order: TurnOrder) -> str:
     return f"ok: {' '.join(order.text.split()[:6])}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Slot:
     """A run under way."""
 
+    message_id: str | None
     outcome: RunOutcome = RunOutcome.CANCELLED
     """How it ends, as far as is known."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    is_over: anyio.Event = field(default_factory=anyio.Event)
+    is_end_reported: bool = False
 
 
 class ScriptedGateway:
@@ -66,13 +71,15 @@ class ScriptedGateway:
         """What it does with the next turns instead of running them: taken, one never starts."""
         self.raises: list[Exception] = []
         """What it raises instead of taking the next turns."""
+        self.transcripts: dict[str, list[str]] = {}
+        """The messages that the session of a key holds, in order."""
         self.most_at_once = 0
         """The largest number of runs of one key that were ever under way together."""
         self._tasks = tasks
         self._allowed = frozenset(allowed)
         self._resolved: frozenset[str] = frozenset()
         self._desk: Desk | None = None
-        self._running: dict[str, list[anyio.CancelScope]] = {}
+        self._running: dict[str, list[_Slot]] = {}
         self._awaited: set[str] = set()
         self._is_open = True
 
@@ -97,16 +104,16 @@ class ScriptedGateway:
             session_key: of the conversation.
             order: what the agent is asked; None: it is silent.
         """
-        scope = anyio.CancelScope()
-        self._running.setdefault(session_key, []).append(scope)
-        self._tasks.start_soon(self._resume, session_key, order, scope)
+        slot = _Slot(None)
+        self._running.setdefault(session_key, []).append(slot)
+        self._tasks.start_soon(self._resume, session_key, order, slot)
 
     def dies(self) -> None:
         """End every run without another word, as the end of the process does."""
         self._desk = None
-        for scopes in self._running.values():
-            for scope in scopes:
-                scope.cancel()
+        for slots in self._running.values():
+            for slot in slots:
+                slot.scope.cancel()
 
     # --- the port -----------------------------------------------------------------------------
 
@@ -145,14 +152,32 @@ class ScriptedGateway:
             raise self.raises.pop(0)
         if self.planned:
             return self.planned.pop(0)
+        self.transcripts.setdefault(key, []).append(order.message_id)
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
-        scope = anyio.CancelScope()
-        self._running.setdefault(key, []).append(scope)
+        slot = _Slot(order.message_id)
+        self._running.setdefault(key, []).append(slot)
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
-        self._tasks.start_soon(self._run, key, order, scope)
+        self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
+
+    async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
+        """Cancel the agent, report the end of the run at once, and wait for the agent.
+
+        An agent that shields itself is a tool that does not look for interrupts.
+        """
+        slots = self._running.get(session_key, [])
+        slot = next((each for each in slots if each.message_id in {message_id, None}), None)
+        if slot is None:
+            return RunStop.NO_RUN
+        slot.scope.cancel()
+        slot.outcome = RunOutcome.CANCELLED
+        self._report_end(session_key, slot)
+        with anyio.move_on_after(within_s):
+            await slot.is_over.wait()
+            return self._take_out(session_key, message_id)
+        return RunStop.DOES_NOT_END
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Keep what was reported."""
@@ -176,29 +201,39 @@ class ScriptedGateway:
             raise LookupError(message)
         return self._desk
 
-    async def _run(self, key: str, order: TurnOrder, scope: anyio.CancelScope) -> None:
-        with self._slot(key, order.message_id, scope) as slot:
+    async def _run(self, key: str, order: TurnOrder, slot: _Slot) -> None:
+        with self._reported(key, slot):
             slot.outcome = await self._answer(order)
 
-    async def _resume(self, key: str, order: TurnOrder | None, scope: anyio.CancelScope) -> None:
-        with self._slot(key, None, scope) as slot:
+    async def _resume(self, key: str, order: TurnOrder | None, slot: _Slot) -> None:
+        with self._reported(key, slot):
             slot.outcome = RunOutcome.SUCCESS
             if order is not None:
                 slot.outcome = await self._answer(order)
 
     @contextmanager
-    def _slot(
-        self, key: str, message_id: str | None, scope: anyio.CancelScope
-    ) -> Iterator["_Slot"]:
+    def _reported(self, key: str, slot: _Slot) -> Iterator[None]:
         """Report the start and the end of a run, unless the process dies under it."""
-        slot = _Slot()
-        self.desk.run_started(key, message_id)
-        with scope:
-            yield slot
-        if self._desk is not None:
-            self._desk.run_ended(key, message_id, slot.outcome)
-        self._running[key].remove(scope)
+        self.desk.run_started(key, slot.message_id)
+        with slot.scope:
+            yield
+        self._report_end(key, slot)
+        self._running[key].remove(slot)
+        slot.is_over.set()
         self._tell_ready(key)
+
+    def _report_end(self, key: str, slot: _Slot) -> None:
+        if self._desk is not None and not slot.is_end_reported:
+            slot.is_end_reported = True
+            self._desk.run_ended(key, slot.message_id, slot.outcome)
+
+    def _take_out(self, key: str, message_id: str) -> RunStop:
+        held = self.transcripts.get(key, [])
+        if message_id in held[:-1]:
+            return RunStop.LEFT_IN_TRANSCRIPT
+        if held and held[-1] == message_id:
+            held.pop()
+        return RunStop.ENDED
 
     async def _answer(self, order: TurnOrder) -> RunOutcome:
         try:
@@ -213,8 +248,10 @@ class ScriptedGateway:
 
     async def _obey(self, key: str, order: TurnOrder) -> None:
         if order.text.startswith(("/stop", "/new", "/reset")):
-            for scope in self._running.get(key, []):
-                scope.cancel()
+            for slot in self._running.get(key, []):
+                slot.scope.cancel()
+        if order.text.startswith(("/new", "/reset")):
+            self.transcripts.pop(key, None)
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:

@@ -9,7 +9,8 @@ from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
-from .answering import NO_ANSWER, Answering
+from .answering import Answering
+from .ending import Ending
 from .errors import ChatError
 from .facts import Person
 from .holding import Holding
@@ -27,7 +28,7 @@ from .mail import (
     RunStarted,
     ThreadMail,
 )
-from .ports import HandOver, RunOutcome, TurnOrder
+from .ports import HandOver, TurnOrder
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
@@ -62,6 +63,7 @@ class ThreadActor:
         self._lane = Lane(TurnActor(row, session) for row, session in waiting)
         self._holding = Holding(session_key, thread, services.journal)
         self._answering = Answering(services)
+        self._ending = Ending(self._lane, self._answering)
 
     @classmethod
     async def load(cls, session_key: str, services: Services) -> "ThreadActor":
@@ -147,37 +149,17 @@ class ThreadActor:
     async def _run_ended(self, mail: RunEnded) -> None:
         turn = self._lane.reported(mail.message_id)
         draft = self._journal.draft()
-        is_carried = turn is not None and turn.state == "folded"
-        if turn is not None and is_carried and mail.outcome is RunOutcome.SUCCESS:
-            await self._settle_answer(draft, turn)
-        elif turn is not None and turn.state == "delivering":
-            # Whoever wanted the answer posted has been told, and will not ask again.
-            await self._settle_answer(draft, turn)
-        elif turn is not None:
-            turn.end_run(draft, mail.outcome)
-            self._lane.keep(turn)
+        if turn is not None:
+            await self._ending.of_run(draft, turn, mail.outcome)
         await self._pump(draft)
 
     async def _delivery_ended(self, mail: DeliveryEnded) -> None:
         turn = self._lane.find(mail.turn_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "delivering":
-            failed = await self._answering.failure_of(mail.turn_id)
-            if failed is None or self._services.gateway.is_ready(self._key):
-                # Without a run nobody is left who could ask for the rest again.
-                await self._settle_answer(draft, turn)
+        if turn is not None:
+            has_run = not self._services.gateway.is_ready(self._key)
+            await self._ending.of_delivery(draft, turn, has_run=has_run)
         await self._pump(draft)
-
-    async def _settle_answer(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn by what of its answer is in the room."""
-        failure = await self._answering.failure_of(turn.row.message_id)
-        if failure is None:
-            turn.answer(draft)
-        elif failure == NO_ANSWER and turn.state == "folded":
-            turn.fall_silent(draft)
-        else:
-            turn.fail(draft, failure)
-        self._lane.keep(turn)
 
     async def _key_ready(self) -> None:
         """Look for what no run will end any more, then let the next one go.
@@ -187,24 +169,17 @@ class ThreadActor:
         draft = self._journal.draft()
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
-            await self._end_without_run(draft, turn)
+            await self._ending.without_run(draft, turn)
         await self._pump(draft)
-
-    async def _end_without_run(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn that no run of the gateway will end any more."""
-        if turn.state == "interrupted":
-            turn.fail(draft, "not_resumed")
-            self._lane.keep(turn)
-        elif turn.state in {"delivering", "folded"} and not await self._answering.is_under_way(
-            turn.row.message_id
-        ):
-            await self._settle_answer(draft, turn)
 
     async def _not_started(self, mail: NotStarted) -> None:
         turn = self._lane.find(mail.message_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "handed" and turn.row.attempt == mail.attempt:
-            self._give_up(draft, turn, "not_taken")
+        if turn is not None and turn.row.attempt == mail.attempt:
+            if turn.state == "handed":
+                self._give_up(draft, turn, "not_taken")
+            elif turn.state == "stopping" and self._services.gateway.is_ready(self._key):
+                await self._ending.without_run(draft, turn)
         await self._pump(draft)
 
     # --- what goes out ------------------------------------------------------------------------
