@@ -64,6 +64,8 @@ class TurnRow(NamedTuple):
     updated_at: str
     closed_at: str | None
     """When it came to rest; None while something is still to be done about it."""
+    command: str | None = None
+    """The command it is, as it was typed, from its slash on; None: it is none, or not let pass."""
 
 
 def receive(db: Database, row: TurnRow) -> None:

@@ -16,7 +16,15 @@ MAY_BE_NULL = {
     "turns": {
         "lane_order",  # SQLite fills it
         *("room_name", "thread_root_id", "body", "in_reply_to", "reason", "cause", "carrier_id"),
-        *("ends_as", "ended_by", "ended_with", "thread_before", "frontier_before", "closed_at"),
+        *(
+            "ends_as",
+            "ended_by",
+            "ended_with",
+            "thread_before",
+            "frontier_before",
+            "closed_at",
+            "command",
+        ),
     },
     "threads": {"thread_root_id", "frontier_id", "session_token"},
     "room_sessions": {"reason"},
