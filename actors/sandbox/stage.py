@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
-import httpx
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
@@ -23,12 +23,13 @@ from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import Policy
-from ..sessions.ports import ChatServer, Post
+from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
 from .scripted_gateway import Agent, ScriptedGateway, first_words
 from .server.faults import Call, Delivery, NoFaults
 from .server.feed import Ending
 from .server.frames import Event
+from .server.membership import Membership
 from .server.pb import Proto
 from .server.posting import Draft, Posting
 from .server.realtime import Timing
@@ -238,9 +239,12 @@ class Colleague:
         thread: str | None = None,
         reply_to: str | None = None,
     ) -> str:
-        """Let a person post, and return the message's ID."""
-        room_id = self.rooms.get(room, room)
-        return await self.person(login).post(Post(room_id, thread, reply_to, body))
+        """Let a person post, give everybody else a turn, and return the message's ID."""
+        message_id = self.posts(
+            login, body, room=room, thread=thread or "", reply_to=reply_to or ""
+        )
+        await anyio.lowlevel.checkpoint()
+        return message_id
 
     def posts(
         self,
@@ -269,20 +273,13 @@ class Colleague:
 
     async def opens_dm(self, login: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
-        async with httpx.AsyncClient(base_url=self.url) as http:
-            answer = await http.post(
-                "/api/connect/chatto.api.v1.RoomService/StartDM",
-                json={"participantIds": [self.ids["hermes"]]},
-                headers={"authorization": f"Bearer {await self.token_of(login)}"},
-            )
-        return str(answer.json()["room"]["id"])
+        members = (self.ids[login], self.ids["hermes"])
+        return Membership(self.sandbox.world).start_dm(members).id
 
     async def token_of(self, login: str) -> str:
         """Return a bearer token of a person."""
-        async with httpx.AsyncClient(base_url=self.url) as http:
-            sent = {"login": login, "password": f"{login}-pass-1"}
-            answer = await http.post("/auth/login", json=sent)
-        return str(answer.json()["token"])
+        world = self.sandbox.world
+        return world.credentials.mint_token(world.accounts.require(self.ids[login]))
 
     # --- what became of it --------------------------------------------------------------------
 
