@@ -88,8 +88,8 @@ class StreamReader:
         self._tell(Identified(number, account.user_id))
 
     async def _pass_on(self, number: int, event: StreamEvent) -> None:
+        await self._reception.route(event)
         if not isinstance(event, StreamOpened):
-            await self._reception.route(event)
             return
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):

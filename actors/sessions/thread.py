@@ -122,7 +122,7 @@ class ThreadActor:
         if isinstance(mail.verdict, Bypassed):
             await self._bypass(draft, turn, mail.verdict.command)
         else:
-            await self._pump(draft)
+            await self._pump(draft, turn)
 
     async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
         """Let a command go past the lane, also while the run it is meant for is under way."""
@@ -184,10 +184,19 @@ class ThreadActor:
 
     # --- what goes out ------------------------------------------------------------------------
 
-    async def _pump(self, draft: Draft) -> None:
-        """Record what was decided; as long as the key is free, the next turn goes out."""
+    async def _pump(self, draft: Draft, about: TurnActor | None = None) -> None:
+        """Record what was decided; as long as the key is free, the next turn goes out.
+
+        Args:
+            draft: what was decided.
+            about: the turn it is about; its own hand-over is recorded together with it, that of
+                another apart from it, so that one that cannot be handed over fails alone.
+        """
         turn = self._next()
         while turn is not None:
+            if turn is not about:
+                await draft.commit()
+                draft = self._journal.draft()
             self._holding.hand_over(draft, turn)
             await draft.commit()
             draft = self._journal.draft()
