@@ -85,11 +85,13 @@ def _sqlite_utils() -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Sequence[str]:
-    """Return aligned lines."""
+    """Return aligned lines, without columns that are empty throughout."""
     cells = [list(head), *(list(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    cells.insert(1, ["-" * width for width in widths])
+    kept = [column for column in range(len(head)) if any(row[column] for row in cells[1:])]
+    widths = [max(len(row[column]) for row in cells) for column in kept]
+    lines = [[row[column] for column in kept] for row in cells]
+    lines.insert(1, ["-" * width for width in widths])
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     ]

@@ -14,6 +14,11 @@ def test_a_table_is_aligned_and_has_no_trailing_blanks() -> None:
     assert lines == ["at     step", "-----  --------", "12:00  received", "12:01"]
 
 
+def test_a_column_without_anything_in_it_is_left_out() -> None:
+    """It would only make the others narrow."""
+    assert table(("a", "b", "c"), [("1", "", "3")]) == ["a  c", "-  -", "1  3"]
+
+
 def test_a_path_is_as_short_as_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative below the folder the reader is in, else whole."""
     monkeypatch.chdir(tmp_path)
