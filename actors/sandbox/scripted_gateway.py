@@ -6,6 +6,7 @@ the same order, commands at once, a start-up gate.
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
@@ -20,7 +21,7 @@ from ..sessions.ports import (
     TurnOrder,
 )
 
-__all__ = ["Agent", "ScriptedGateway", "first_words"]
+__all__ = ["Agent", "ScriptedGateway", "Session", "first_words"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,14 @@ Agent = Callable[[TurnOrder], Awaitable[str | None]]
 async def first_words(order: TurnOrder) -> str:
     """Answer "ok: " and the first words of the message, at once."""
     return f"ok: {' '.join(order.text.split()[:6])}"
+
+
+@dataclass
+class Session:
+    """A conversation of the gateway."""
+
+    token: str | None = None
+    message_ids: set[str] = field(default_factory=set)
 
 
 class ScriptedGateway:
@@ -50,6 +59,8 @@ class ScriptedGateway:
         self.orders: list[TurnOrder] = []
         """Turns, in the order of their hand-over."""
         self.commands: list[TurnOrder] = []
+        self.sessions: dict[str, Session] = {}
+        """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
         self.crashes: list[BaseException] = []
         self.most_at_once = 0
@@ -93,6 +104,29 @@ class ScriptedGateway:
         del place
         return author_id in self._allowed or author_id in self._resolved
 
+    def has_session(self, session_key: str) -> bool:
+        """Tell whether there is a conversation for this key."""
+        return session_key in self.sessions
+
+    async def session_token(self, session_key: str) -> str | None:
+        """Return what was stored with the conversation."""
+        session = self.sessions.get(session_key)
+        return session.token if session else None
+
+    async def keep_session_token(self, session_key: str, token: str) -> bool:
+        """Store a token with the conversation, if there is one."""
+        session = self.sessions.get(session_key)
+        if session is not None:
+            session.token = token
+        return session is not None
+
+    async def held_by_transcript(
+        self, session_key: str, message_ids: Collection[str]
+    ) -> frozenset[str]:
+        """Return which of these messages were turns of the conversation."""
+        session = self.sessions.get(session_key, Session())
+        return frozenset(message_ids) & session.message_ids
+
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
         ready = self._is_open and not self._running.get(session_key)
@@ -112,6 +146,7 @@ class ScriptedGateway:
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
+        self.sessions.setdefault(key, Session()).message_ids.add(order.message_id)
         scope = anyio.CancelScope()
         self._running.setdefault(key, []).append(scope)
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
@@ -164,6 +199,8 @@ class ScriptedGateway:
         if order.text.startswith(("/stop", "/new", "/reset")):
             for scope in self._running.get(key, []):
                 scope.cancel()
+        if order.text.startswith(("/new", "/reset")):
+            self.sessions[key] = Session()
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:

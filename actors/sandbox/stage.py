@@ -18,7 +18,7 @@ from ..chatto.client import ChattoServer
 from ..chatto.credential import Password
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
-from ..sessions.policy import Policy
+from ..sessions.policy import ContextLimits, Policy
 from ..sessions.ports import Post
 from ..sessions.services import Limits
 from .scripted_gateway import Agent, ScriptedGateway, first_words
@@ -157,12 +157,13 @@ class Colleague:
 
 
 @asynccontextmanager
-async def colleague(
+async def colleague(  # noqa: PLR0913  each is a choice of a scenario
     tmp_path: Path,
     *,
     agent: Agent = first_words,
     policy: Policy = POLICY,
     limits: Limits | None = None,
+    context: ContextLimits | None = None,
     rooms: Sequence[str] = ("R1", "R2"),
 ) -> AsyncIterator[Colleague]:
     """Start server, sessions and scripted agent; stop them in order."""
@@ -179,6 +180,7 @@ async def colleague(
             server_url=url,
             server=ChattoServer(url, Password("hermes", "hermes-pass-1")),
             policy=policy,
+            context=context or ContextLimits(),
             limits=limits or Limits(),
             open_state=lambda: open_database(state_path, now=datetime.now(UTC)).db,
             clock=SystemClock(),

@@ -65,6 +65,8 @@ class Inbound:
     own_id: str
     own_login: str
     author_may_speak: bool
+    is_pair: bool
+    """Whether it is a direct conversation of the author with the agent alone."""
     server_says_mentioned: bool
     """Whether the server notified the account of it as a mention."""
     replies_to_own: bool
@@ -162,7 +164,7 @@ def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
 
 
 def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
-    if inbound.room.kind is RoomKind.DIRECT:
+    if inbound.is_pair:
         return Cause.DIRECT
     handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
     if inbound.own_login.lower() in handles:

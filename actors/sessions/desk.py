@@ -36,7 +36,7 @@ from .mail import (
     Start,
     Stop,
 )
-from .policy import Policy
+from .policy import ContextLimits, Policy
 from .ports import (
     ChatServer,
     DeliveryResult,
@@ -76,6 +76,7 @@ class Equipment:
     """For the row of the connection; holds no secret."""
     server: ChatServer
     policy: Policy
+    context: ContextLimits
     limits: Limits
     open_state: Callable[[], Database]
     """Opens the state file; runs in the store's thread."""
@@ -192,6 +193,7 @@ class SessionsDesk:
             server=equipment.server,
             gateway=self._gateway,
             policy=equipment.policy,
+            context=equipment.context,
             limits=equipment.limits,
             tasks=tasks,
             supervisor=supervisor,

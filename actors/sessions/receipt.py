@@ -46,6 +46,9 @@ async def receipt_of(room: Room, message: Message, services: Services) -> TurnRo
         ended_with=None,
         thread_before=None,
         frontier_before=None,
+        holding_before=None,
+        session_token=None,
+        command=None,
         updated_at=now,
         closed_at=None,
     )

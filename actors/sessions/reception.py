@@ -40,6 +40,7 @@ class Reception:
         """
         match event:
             case MessagePosted() | Mentioned():
+                self._note(event)
                 if self._concerns_us(event):
                     await self._services.supervisor.send(Address(ROOM, event.room_id), event)
             case RoomChanged():
@@ -52,6 +53,14 @@ class Reception:
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    def _note(self, event: MessagePosted | Mentioned) -> None:
+        """Remember what was posted in which conversation, whoever wrote it."""
+        if isinstance(event, Mentioned):
+            return
+        directory, root_id = self._services.directory, event.thread_root_id
+        if root_id is not None or directory.kind_of(event.room_id) is RoomKind.DIRECT:
+            self._services.unseen.note(event.room_id, root_id, event.message_id)
 
     def _concerns_us(self, event: MessagePosted | Mentioned) -> bool:
         """Ask what costs nothing: our own, a room we answer in, an author who may speak."""

@@ -8,7 +8,7 @@ from functools import partial
 from ...store import ignored, turns
 from ...store.turns import TurnRow
 from .admission import Cause, Inbound, NotForUs, Path, Refused, Verdict, admit
-from .facts import Message, Room
+from .facts import Message, Room, RoomKind
 from .mail import THREAD, Received, RecoverMessage, RoomMail
 from .receipt import receipt_of
 from .services import Services
@@ -112,6 +112,8 @@ class RoomActor:
             own_id=account.user_id,
             own_login=account.login,
             author_may_speak=self._services.gateway.may_speak(message.author_id, standing.place),
+            is_pair=room.kind is RoomKind.DIRECT
+            and self._services.server.is_pair(room.room_id, message.author_id),
             server_says_mentioned=says_mentioned,
             replies_to_own=standing.replies_to_own,
             answered_here=standing.answered_here,

@@ -14,9 +14,10 @@ from ..runtime.supervisor import Supervisor
 from .directory import Directory
 from .facts import Place, RoomKind
 from .journal import Journal
-from .policy import Policy
+from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
+from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
 
@@ -103,6 +104,7 @@ class Services:
     server: ChatServer
     gateway: Gateway
     policy: Policy
+    context: ContextLimits
     limits: Limits
     tasks: TaskGroup
     supervisor: Supervisor
@@ -110,6 +112,7 @@ class Services:
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
+    unseen: Unseen = field(default_factory=Unseen)
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.

@@ -2,17 +2,21 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
+from ...machines.turn import Reason
 from ...store import room_sessions, threads, turns
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
 from .answering import Answering
+from .briefing import Brief, Briefing
 from .errors import ChatError
-from .facts import Person
+from .facts import Person, RoomKind
 from .holding import Holding
+from .inert import quotable_name
 from .journal import Draft
 from .lane import Lane
 from .mail import (
@@ -62,7 +66,8 @@ class ThreadActor:
         self._services = services
         self._journal = services.journal
         self._lane = Lane(TurnActor(row, session) for row, session in waiting)
-        self._holding = Holding(session_key, thread, services.journal)
+        self._holding = Holding(session_key, thread, services)
+        self._briefing = Briefing(session_key, services)
         self._answering = Answering(services)
 
     @classmethod
@@ -153,6 +158,7 @@ class ThreadActor:
         elif turn is not None:
             turn.end_run(draft, mail.outcome)
             self._lane.keep(turn)
+        await self._holding.keep_token(draft)
         await self._pump(draft)
 
     async def _delivery_ended(self, mail: DeliveryEnded) -> None:
@@ -207,11 +213,27 @@ class ThreadActor:
     async def _pump(self, draft: Draft) -> None:
         """Record what was decided; if the key is free, the next turn goes out with it."""
         turn = self._next()
-        if turn is not None:
-            self._holding.hand_over(draft, turn)
+        brief = await self._brief(draft, turn) if turn is not None else None
+        if turn is not None and brief is not None:
+            self._holding.hand_over(draft, turn, brief)
         await draft.commit()
-        if turn is not None:
-            await self._give(turn)
+        if turn is not None and brief is not None:
+            self._holding.settle(turn, brief)
+            await self._give(turn, brief)
+
+    async def _brief(self, draft: Draft, turn: TurnActor) -> Brief | None:
+        """Read what the turn is told; None: it does not go out now."""
+        try:
+            thread = await self._holding.review(draft, turn)
+            brief = await self._briefing.prepare(turn, thread)
+        except ChatError as error:
+            log.warning("%s: the conversation could not be read: %s", self._key, error)
+            self._holding.skip(draft, turn, "context_unreadable")
+            turn.fail(draft, "context_unreadable")
+            self._lane.keep(turn)
+            return None
+        # The read took its time: a run that the gateway began meanwhile goes first.
+        return brief if self._services.gateway.is_ready(self._key) else None
 
     def _next(self) -> TurnActor | None:
         """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
@@ -220,9 +242,10 @@ class ThreadActor:
             return None
         return turn if self._services.gateway.is_ready(self._key) else None
 
-    async def _give(self, turn: TurnActor) -> None:
+    async def _give(self, turn: TurnActor, brief: Brief) -> None:
         """Act on a recorded hand-over."""
-        taken = await self._services.gateway.hand_over(await self._order(turn, None))
+        order = await self._order(turn, self._words(turn))
+        taken = await self._services.gateway.hand_over(_briefed(order, brief))
         if taken is HandOver.TAKEN:
             limit = self._services.limits.start_within_s
             reminder = NotStarted(turn.row.message_id, turn.row.attempt)
@@ -238,25 +261,37 @@ class ThreadActor:
     def _give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
         """Plan the end of a turn that never ran: its session does not hold it."""
         self._holding.undo(draft, turn)
-        turn.fail(draft, reason)
+        turn.undo(draft, "fail", Reason(reason))
         self._lane.keep(turn)
 
-    async def _order(self, turn: TurnActor, command: str | None) -> TurnOrder:
-        directory = self._services.directory
-        room = directory.known_room(turn.row.room_id)
-        author = Person(turn.row.author_id, "", turn.row.author_name)
+    async def _order(self, turn: TurnActor, text: str) -> TurnOrder:
+        directory, row = self._services.directory, turn.row
+        room = directory.known_room(row.room_id)
+        author = Person(row.author_id, "", row.author_name)
         try:
             author = (await directory.people([author.user_id]))[author.user_id]
         except ChatError as error:
             log.debug("%s: name of the author not read: %s", self._key, error)
         return TurnOrder(
-            message_id=turn.row.message_id,
+            message_id=row.message_id,
             place=turn.place,
             room_name=room.name if room else "",
             author=author,
-            text=command or turn.row.body or "",
+            text=text,
             posted_at=turn.posted_at,
         )
+
+    def _words(self, turn: TurnActor) -> str:
+        """Return what the agent reads as the message.
+
+        In a direct conversation of several people the gateway names nobody, so it is done here.
+        """
+        row = turn.row
+        words = row.body or ""
+        is_direct = turn.place.kind is RoomKind.DIRECT
+        if not is_direct or self._services.server.is_pair(row.room_id, row.author_id):
+            return words
+        return f"[{quotable_name(row.author_name)}] {words}"
 
     # --- after a restart ----------------------------------------------------------------------
 
@@ -283,3 +318,18 @@ class ThreadActor:
             turn.refuse(draft, "author_not_allowed")
         elif turn.state == "admitted":
             turn.enqueue(draft)
+
+
+def _briefed(order: TurnOrder, brief: Brief) -> TurnOrder:
+    """Put beside a message what it is told with; never into its text, so that commands parse."""
+    pointer = brief.pointer
+    if pointer is None:
+        return replace(order, context=brief.context)
+    return replace(
+        order,
+        context=brief.context,
+        reply_to_id=pointer.message_id,
+        reply_to_text=pointer.text,
+        reply_to_author=pointer.author,
+        reply_to_is_own=pointer.is_own,
+    )
