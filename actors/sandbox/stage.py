@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -138,15 +139,31 @@ class Colleague:
             for row in sorted(rows, key=lambda row: row.sequence)
         ]
 
-    async def opens_dm(self, login: str) -> str:
+    async def opens_dm(self, login: str, *others: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
+        ids = [self.ids[name] for name in ("hermes", *others)]
+        answer = await self._call(login, "RoomService/StartDM", {"participantIds": ids})
+        return str(answer["room"]["id"])
+
+    async def deletes(self, login: str, message_id: str, *, room: str = "R1") -> None:
+        """Let a person delete a message."""
+        room_id = self.rooms.get(room, room)
+        fields = {"roomId": room_id, "eventId": message_id}
+        await self._call(login, "MessageService/DeleteMessage", fields)
+
+    def renames(self, login: str, display_name: str) -> None:
+        """Give an account another name for people to see."""
+        self.sandbox.world.accounts.require(self.ids[login]).display_name = display_name
+
+    async def _call(self, login: str, method: str, fields: object) -> Any:  # noqa: ANN401 - JSON
         async with httpx.AsyncClient(base_url=self.url) as http:
             answer = await http.post(
-                "/api/connect/chatto.api.v1.RoomService/StartDM",
-                json={"participantIds": [self.ids["hermes"]]},
+                f"/api/connect/chatto.api.v1.{method}",
+                json=fields,
                 headers={"authorization": f"Bearer {await self.token_of(login)}"},
             )
-        return str(answer.json()["room"]["id"])
+        answer.raise_for_status()
+        return answer.json()
 
     async def token_of(self, login: str) -> str:
         """Return a bearer token of a person."""
