@@ -169,7 +169,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         is_in_thread = _text(metadata or {}, "thread_id") is not None
         if is_in_thread or asyncio.current_task() in self._session_tasks.values():
             logger.info("A notice of the gateway was not posted into room %s", chat_id)
-            return SendResult(success=True)
+            return SendResult(success=True)  # a failure would have it posted in public instead
         return await self.send(chat_id, content, reply_to, metadata)
 
     async def send_typing(self, chat_id: str, metadata: Metadata | None = None) -> None:

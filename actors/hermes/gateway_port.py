@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from enum import Enum
 
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent, MessageType
@@ -20,6 +20,7 @@ __all__ = ["ChatType", "GatewayPort", "key_of_source"]
 logger = logging.getLogger(__name__)
 
 EVERYBODY = "*"
+DECISION_S = 0.5  # the gateway parks an event within milliseconds, before it posts anything
 DEAD_SLOT_S = 1_800.0
 """After so long a run that holds a key without a task of ours counts as dead: the gateway's own
 default, and it clears such a slot only when the next message comes.
@@ -60,7 +61,7 @@ class GatewayPort:
         self._is_lost = False
         self._conversations = Conversations(adapter)
         self._watch = ReadyWatch(self._is_free, tell_ready)
-        self._farewells: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
     @property
     def is_lost(self) -> bool:
@@ -140,18 +141,30 @@ class GatewayPort:
             return HandOver.NOT_TAKEN
         event = self._event(order)
         key = key_of_source(self._adapter, event.source)
-        was_busy = key in self._adapter._active_sessions  # noqa: SLF001
+        if self._is_guarded(key):
+            return await self._hand_over_beside_a_run(event)
         await self._adapter.handle_message(event)
-        if self._got_a_run(event, key, was_busy=was_busy):
-            return HandOver.TAKEN
-        return HandOver.FOLDED if was_busy else HandOver.NOT_TAKEN
+        return HandOver.TAKEN if self._got_a_run(event, key) else HandOver.NOT_TAKEN
 
-    def _got_a_run(self, event: MessageEvent, key: str, *, was_busy: bool) -> bool:
+    async def _hand_over_beside_a_run(self, event: MessageEvent) -> HandOver:
+        """Give an event to a busy key.
+
+        There the gateway may answer before its call returns, and `/stop` also waits for the
+        run. The answer goes through the sessions, which wait for this method: so the call
+        gets a task of its own, and is waited for only as long as the flag may take.
+        """
+        task = self._in_background(self._adapter.handle_message(event))
+        if not event.is_command():
+            await asyncio.wait({task}, timeout=DECISION_S)
+        accepted = getattr(event, "_gateway_accepted", False)
+        return HandOver.TAKEN if accepted is True else HandOver.FOLDED
+
+    def _got_a_run(self, event: MessageEvent, key: str) -> bool:
         accepted = getattr(event, "_gateway_accepted", None)
         if accepted is not None:
             return accepted is True
         # 0.19 records nothing; there a free key that became busy is the sign
-        return not was_busy and key in self._adapter._active_sessions  # noqa: SLF001
+        return key in self._adapter._active_sessions  # noqa: SLF001
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Tell the gateway how the connection is.
@@ -185,11 +198,14 @@ class GatewayPort:
         self._adapter._mark_connected()  # noqa: SLF001
 
     def _say_goodbye(self) -> None:
-        task = asyncio.get_running_loop().create_task(
-            self._adapter._notify_fatal_error()  # noqa: SLF001
-        )
-        self._farewells.add(task)
-        task.add_done_callback(self._farewells.discard)
+        """Let the gateway act on the fatal error, without waiting for it to stop the sessions."""
+        self._in_background(self._adapter._notify_fatal_error())  # noqa: SLF001
+
+    def _in_background(self, call: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(call)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
 
     def _is_listed(self, author_id: str) -> bool:
         entries = self._settings.allowed_users

@@ -46,7 +46,8 @@ class Answering:
         """
         outgoing = mail.outgoing
         bodies = split(outgoing.text)
-        owner = turn if outgoing.job_id is None else None
+        is_commands = await self._command_of(outgoing, turn) is not None
+        owner = turn if outgoing.job_id is None and not is_commands else None
         if not bodies:
             mail.promise.keep(NOTHING_TO_POST)
         elif owner is not None and owner.state in BEING_STOPPED:
@@ -107,7 +108,7 @@ class Answering:
         bodies: Sequence[str],
     ) -> list[PartRow]:
         """Plan the parts of a new delivery."""
-        owner_id = turn.row.message_id if turn else await self._command_of(outgoing)
+        owner_id = turn.row.message_id if turn else await self._command_of(outgoing, None)
         kind = "other" if turn is None else "answer" if outgoing.is_final else "interim"
         # What is said on the way answers nothing yet; later parts belong to the first.
         answers = owner_id if outgoing.is_final else None
@@ -139,10 +140,15 @@ class Answering:
         ]
         return [draft.add_part(row) for row in rows]
 
-    async def _command_of(self, outgoing: Outgoing) -> str | None:
-        """Return the command a text is the reply to; None: it is no command's."""
+    async def _command_of(self, outgoing: Outgoing, turn: TurnActor | None) -> str | None:
+        """Return the command a text is the reply to; None: it is no command's.
+
+        A command goes past the lane, so its reply can come while a turn runs, or is ended by it.
+        """
         message_id = outgoing.answers_id
         if message_id is None or not outgoing.is_final:
+            return None
+        if turn is not None and turn.row.message_id == message_id:
             return None
         scope = self._journal.scope
         row = await self._journal.read(lambda db: turns.find(db, scope, message_id))

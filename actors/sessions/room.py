@@ -7,8 +7,8 @@ from functools import partial
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Cause, Inbound, NotForUs, Path, Refused, Verdict, admit
-from .facts import Message, Room, RoomKind
+from .admission import Admitted, Cause, Inbound, NotForUs, Path, Refused, Verdict, admit
+from .facts import Message, Place, Room, RoomKind
 from .mail import THREAD, Received, RecoverMessage, RoomMail
 from .receipt import receipt_of
 from .services import Services
@@ -85,11 +85,18 @@ class RoomActor:
         mentioned = {mail.message_id for mail in mails if isinstance(mail, Mentioned)}
         standings = await self._standings.of(room, list(messages.values()))
         verdicts = dict[str, Verdict]()
+        asked = list[tuple[Place, str]]()
         for id_, message in messages.items():
             path = Path.RECOVERED if id_ in known else Path.POSTED
             says = id_ in mentioned
-            inbound = self._inbound(room, message, standings[id_], path, says_mentioned=says)
+            standing = standings[id_]
+            for place, asker_id in asked:
+                if place == standing.place:
+                    standing = standing.after_question_of(asker_id, message.author_id)
+            inbound = self._inbound(room, message, standing, path, says_mentioned=says)
             verdict = admit(inbound, self._services.policy)
+            if isinstance(verdict, Admitted):
+                asked.append((standing.place, message.author_id))
             if isinstance(verdict, NotForUs) and path is Path.RECOVERED:
                 verdict = Refused(Cause.MENTION, verdict.cause)
             verdicts[id_] = verdict

@@ -1,7 +1,7 @@
 """What is known about a message beside its words: whom it points at, who asked there before."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlite_utils import Database
 
@@ -21,6 +21,16 @@ class Standing:
     replies_to_own: bool
     answered_here: bool
     author_is_asker: bool
+
+    def after_question_of(self, asker_id: str, author_id: str) -> "Standing":
+        """Return it for a message that was read together with a question right before it.
+
+        Args:
+            asker_id: who asked in the same thread.
+            author_id: who wrote this message.
+        """
+        is_asker = self.author_is_asker or asker_id == author_id
+        return replace(self, answered_here=True, author_is_asker=is_asker)
 
 
 class Standings:
@@ -89,9 +99,13 @@ def place_of_message(room: Room, message: Message) -> Place:
 
 
 def _askers(db: Database, scope: str, session_key: str) -> frozenset[str] | None:
-    """Return whose question runs, waits or was answered last; None: no session there."""
-    if threads.find(db, scope, session_key) is None:
-        return None
+    """Return whose question runs, waits or was answered last; None: no session there.
+
+    A question that still waits for its hand-over is about to open one.
+    """
     authors = {row.author_id for row in turns.in_lane(db, scope, session_key)}
+    thread = threads.find(db, scope, session_key)
+    if not authors and (thread is None or thread.state == "fresh"):
+        return None
     last = turns.last_answered(db, scope, session_key)
     return frozenset(authors | ({last.author_id} if last else set()))

@@ -2,6 +2,7 @@
 """The gateway's own code, talking through the adapter: notices, strangers, who is let in."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio
 import pytest
@@ -79,7 +80,8 @@ class Stage:
         self.desk = PostingDesk()
         self.adapter = ChattoAdapter(self.platform_config, lambda: self.desk.open)
         self.runner = bare_runner(self.platform, self.platform_config, self.adapter)
-        self.adapter.__dict__["gateway_runner"] = self.runner
+        untyped: Any = self.adapter
+        untyped.gateway_runner = self.runner
         self.adapter.set_authorization_check(self.runner._make_adapter_auth_check(self.platform))
 
     @property

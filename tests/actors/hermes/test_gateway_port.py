@@ -36,6 +36,8 @@ class BareAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships no 
 
     def __init__(self) -> None:
         super().__init__(PlatformConfig(enabled=True), Platform("chatto"))
+        self.may_post: anyio.Event | None = None
+        self.on_post: Callable[[], None] = lambda: None
 
     async def connect(self, *, is_reconnect: bool = False) -> bool:
         return is_reconnect
@@ -44,6 +46,9 @@ class BareAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships no 
         return
 
     async def send(self, *args: object, **kwargs: object) -> SendResult:
+        if self.may_post is not None:
+            await self.may_post.wait()
+        self.on_post()
         return SendResult(success=bool(args or kwargs))
 
     async def get_chat_info(self, chat_id: str) -> dict[str, str]:
@@ -90,7 +95,8 @@ class Stage:
         self.agent = Agent()
         self.adapter.set_message_handler(self.agent)
         self.runner = Runner()
-        self.adapter.__dict__["gateway_runner"] = self.runner
+        untyped: Any = self.adapter
+        untyped.gateway_runner = self.runner
         self.told: list[str] = []
         self.was_told = anyio.Event()
         self.port = GatewayPort(self.adapter, settings, self._tell, monotonic=monotonic)
@@ -192,7 +198,8 @@ async def test_a_reply_is_quoted_when_its_text_is_known() -> None:
 async def test_a_turn_without_anybody_to_run_it_is_not_taken() -> None:
     """The gateway drops it with an error in its log."""
     async with stage() as acted:
-        acted.adapter.__dict__["_message_handler"] = None
+        untyped: Any = acted.adapter
+        untyped.set_message_handler(None)
 
         assert await acted.port.hand_over(ORDER) is HandOver.NOT_TAKEN
 
@@ -231,6 +238,25 @@ async def test_a_command_beside_a_running_turn_is_folded() -> None:
         command = TurnOrder("m2", THREAD, "general", ALICE, "/status", ORDER.posted_at)
 
         assert await acted.port.hand_over(command) is HandOver.FOLDED
+
+
+async def test_a_command_is_handed_over_before_its_reply_is_posted() -> None:
+    """Whoever hands over may be the one who has to post it."""
+    posted = anyio.Event()
+
+    async def stopped(event: MessageEvent) -> str | None:
+        return "stopped" if event.get_command() else await acted.agent(event)
+
+    async with stage() as acted:
+        acted.adapter.set_message_handler(stopped)
+        await acted.port.hand_over(ORDER)
+        acted.adapter.may_post, acted.adapter.on_post = anyio.Event(), posted.set
+        command = TurnOrder("m2", THREAD, "general", ALICE, "/stop", ORDER.posted_at)
+
+        with anyio.fail_after(1):
+            assert await acted.port.hand_over(command) is HandOver.FOLDED
+            acted.adapter.may_post.set()
+            await posted.wait()
 
 
 async def test_what_is_parked_behind_a_running_turn_is_taken() -> None:
@@ -381,3 +407,22 @@ async def test_a_refusal_is_told_without_waiting_for_what_the_gateway_does() -> 
 
         assert acted.adapter.fatal_error_message == "CHATTO_TOKEN is not accepted"
         may_go_on.set()
+
+
+async def test_a_defect_makes_the_gateway_start_a_new_adapter() -> None:
+    """It is retried, unlike a refusal; the traceback is in the log."""
+    told = anyio.Event()
+
+    async def replace(adapter: BasePlatformAdapter) -> None:
+        assert adapter.fatal_error_retryable
+        told.set()
+
+    async with stage() as acted:
+        acted.adapter.set_fatal_error_handler(replace)
+
+        acted.port.crashed(ValueError("oops"))
+        with anyio.fail_after(1):
+            await told.wait()
+
+        assert acted.adapter.fatal_error_code == "chatto_crashed"
+        assert "ValueError" in str(acted.adapter.fatal_error_message)
