@@ -8,6 +8,7 @@ from ...store import outbox, turns
 from .facts import Message, Page, Place, TimelineRow
 from .lines import Line, Standing
 from .services import Services
+from .slicing import AHEAD
 
 __all__ = ["Backlog", "BacklogReader", "Conversation", "Window"]
 
@@ -50,7 +51,7 @@ class Backlog:
     lines: Sequence[Line]
     """Oldest first, from the frontier on."""
     tail: Sequence[Line]
-    """The newest ones; the same where the backlog was read to its end."""
+    """Of the five newest lines before the trigger those that it lacks."""
     is_whole: bool
     """Whether it was read up to the trigger."""
     last_row_id: str | None
@@ -120,9 +121,10 @@ class BacklogReader:
         page = await self._page(talk.place, trigger_id, 2 * PAGE_ROWS)
         rows = _before(page) if page else ()
         newer = [row for row in rows if row.message is None or row.message.created_at >= moment]
-        lines = await self._lines(talk, newer)
+        shown = await self._lines(talk, newer)
+        lines = [line for line in shown if line.message_id not in talk.ahead_ids]
         last = rows[-1].row_id if rows else None
-        return Backlog(lines, lines, is_whole=True, last_row_id=last, is_end=False)
+        return Backlog(lines, lines[-AHEAD:], is_whole=True, last_row_id=last, is_end=False)
 
     async def _backlog(
         self, talk: Conversation, page: Page, rows: Sequence[TimelineRow], trigger_id: str
@@ -136,8 +138,8 @@ class BacklogReader:
             newest = await self._page(talk.place, trigger_id, TAIL_ROWS)
             tail = await self._lines(talk, _before(newest) if newest else ())
         return Backlog(
-            lines=lines,
-            tail=tail,
+            lines=[line for line in lines if line.message_id not in talk.ahead_ids],
+            tail=[line for line in tail[-AHEAD:] if line.message_id not in talk.ahead_ids],
             is_whole=is_whole,
             last_row_id=ids[until - 1] if until else None,
             is_end=is_whole and not page.has_newer and until >= len(ids) - 1,
@@ -173,7 +175,7 @@ class BacklogReader:
         ]
 
     async def _held(self, talk: Conversation, ids: Sequence[str]) -> frozenset[str]:
-        """Return which messages the session holds: its turns, its answers, what was ahead."""
+        """Return which messages the session holds: its turns and its answers."""
         if not ids:
             return frozenset()
         scope = self._services.journal.scope
@@ -184,7 +186,7 @@ class BacklogReader:
                 outbox.spoken_among(db, scope, key, token, ids),
             )
         )
-        held = rows | posts | talk.ahead_ids
+        held = rows | posts
         if talk.asks_transcript:
             unclear = [id_ for id_ in ids if id_ not in held]
             held |= await self._services.gateway.held_by_transcript(key, unclear)

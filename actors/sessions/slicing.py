@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .lines import Line, shorten
 
-__all__ = ["Budget", "Slice", "newest", "next_slice"]
+__all__ = ["AHEAD", "Budget", "Slice", "newest", "next_slice"]
 
 AHEAD = 5  # the newest lines before the trigger: the question is about them
 
@@ -45,8 +45,7 @@ def next_slice(backlog: Sequence[Line], tail: Sequence[Line], budget: Budget) ->
 
     Args:
         backlog: what the session lacks, oldest first, as far as it was read.
-        tail: the newest of what it lacks, oldest first; where the backlog was read to its
-            end, its own last lines.
+        tail: those of the newest lines before the trigger that it lacks, oldest first.
         budget: how much fits.
     """
     ahead = _fitting(list(reversed(tail[-AHEAD:])), AHEAD, budget.characters // 2)[::-1]

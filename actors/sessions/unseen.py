@@ -18,9 +18,15 @@ PLACES_KEPT = 4_096  # threads with news; a busy server's day, some 20 MB at the
 class Posts:
     """Messages of one thread in the order of the stream."""
 
-    ids: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The number of each message, in order; every post of the stream has one."""
     dropped: int = 0
     """Number of the newest post whose ID was not kept; 0: all were."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The messages, in the order of the stream."""
+        return list(self.numbers)
 
     @property
     def is_complete(self) -> bool:
@@ -54,8 +60,8 @@ class Unseen:
         if posts is None:
             posts = self._places[place] = Posts(dropped=self._forgotten.pop(place, 0))
         self._places.move_to_end(place)
-        if len(posts.ids) < POSTS_KEPT:
-            posts.ids.append(message_id)
+        if len(posts.numbers) < POSTS_KEPT:
+            posts.numbers[message_id] = self.count
         else:
             posts.dropped = self.count
         if len(self._places) > PLACES_KEPT:
@@ -85,8 +91,12 @@ class Unseen:
         posts = self._places.get(place)
         if posts is None:
             return
-        posts.ids = [message_id for message_id in posts.ids if message_id not in told]
+        posts.numbers = {
+            message_id: number
+            for message_id, number in posts.numbers.items()
+            if message_id not in told and number > all_until
+        }
         if posts.dropped <= all_until:
             posts.dropped = 0
-        if not posts.ids and posts.is_complete:
+        if not posts.numbers and posts.is_complete:
             del self._places[place]

@@ -145,15 +145,17 @@ class TestThreads:
             await colleague.says("bob", "late", thread=m1)
             _, third = await asks(colleague, "alice", "@hermes three", thread=m1)
             _, fourth = await asks(colleague, "alice", "@hermes four", thread=m1)
+            _, fifth = await asks(colleague, "alice", "@hermes five", thread=m1)
 
             assert [line.removeprefix("- Bob: ") for line in lines_of(second)] == [
                 "b0", "b1", "b2", "b3", "(6 messages still to come)",
                 "b10", "b11", "b12", "b13", "b14",
             ]  # fmt: skip
             assert [line.removeprefix("- Bob: ") for line in lines_of(third)] == [
-                "b4", "b5", "b6", "b7", "b8", "b9", "late",
+                "b4", "b5", "b6", "b7", "(2 messages still to come)", "late",
             ]  # fmt: skip
-            assert fourth is None
+            assert lines_of(fourth) == ["- Bob: b8", "- Bob: b9"]
+            assert fifth is None
 
     async def test_a_backlog_longer_than_a_page_costs_two_reads(
         self, open_colleague: Open
