@@ -76,15 +76,16 @@ class OddServer:
 
     def __init__(self, answer: Callable[[Asked], OddAnswer] | OddAnswer) -> None:
         """Prepare it; it listens once entered."""
-        self._answer = answer if callable(answer) else lambda _: answer
+        self._answer = answer
         self.asked: list[Asked] = []
         self.somebody_asked = asyncio.Event()
         self._closing = asyncio.Event()
+        self._serving: list[asyncio.Task[None]] = []
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> str:
         """Listen, and return the base URL."""
-        self._server = await asyncio.start_server(self._serve, LOOPBACK, 0)
+        self._server = await asyncio.start_server(self._accept, LOOPBACK, 0)
         return f"http://{LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
 
     async def __aexit__(
@@ -98,28 +99,39 @@ class OddServer:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
+        await asyncio.gather(*self._serving)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closing.is_set():  # accepted while the server was closing
+            writer.transport.abort()
+            return
+        self._serving.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            asked = await _request(reader)
-            if asked is not None:
-                self.asked.append(asked)
-                self.somebody_asked.set()
-                await self._reply(asked, writer)
-        except ConnectionError:
-            return  # the client has left: nobody is there to be answered
-        finally:
+            await self._reply(reader, writer)
             writer.close()
+            await writer.wait_closed()
+        except ConnectionError:
+            writer.close()  # the client has left: nobody is there to be answered
 
-    async def _reply(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
-        match self._answer(asked):
+    async def _reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if isinstance(self._answer, Hangup):  # whatever is said, were it no HTTP
+            await reader.read(1)
+            writer.write(self._answer.first)
+            return
+        asked = await _request(reader)
+        if asked is None:
+            return
+        self.asked.append(asked)
+        self.somebody_asked.set()
+        match self._answer(asked) if callable(self._answer) else self._answer:
             case Page() as page:
                 writer.write(page.encoded())
-            case Silence():
-                await self._closing.wait()
             case Hangup(first=first):
                 writer.write(first)
-        await writer.drain()
+            case Silence():
+                await self._closing.wait()
 
 
 async def _request(reader: asyncio.StreamReader) -> Asked | None:

@@ -5,7 +5,8 @@ the same order, commands at once, a start-up gate.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -42,11 +43,23 @@ class Session:
     message_ids: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True)
+class _Slot:
+    """A run under way."""
+
+    outcome: RunOutcome = RunOutcome.CANCELLED
+    """How it ends, as far as is known."""
+
+
 class ScriptedGateway:
     """Runs a scripted agent for every turn it is handed, and records what it was given."""
 
     def __init__(
-        self, tasks: TaskGroup, agent: Agent = first_words, allowed: Collection[str] = ()
+        self,
+        tasks: TaskGroup,
+        agent: Agent = first_words,
+        allowed: Collection[str] = (),
+        sessions: "dict[str, Session] | None" = None,
     ) -> None:
         """Start with the gate open and nobody running.
 
@@ -54,12 +67,13 @@ class ScriptedGateway:
             tasks: runs the agent.
             agent: what it does with a turn.
             allowed: user IDs that may speak beside those the sessions resolve.
+            sessions: conversations of an earlier process; None: there was none.
         """
         self.agent = agent
         self.orders: list[TurnOrder] = []
         """Turns, in the order of their hand-over."""
         self.commands: list[TurnOrder] = []
-        self.sessions: dict[str, Session] = {}
+        self.sessions = {} if sessions is None else sessions
         """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
         self.crashes: list[BaseException] = []
@@ -86,6 +100,24 @@ class ScriptedGateway:
         self._is_open = True
         for key in sorted(self._awaited):
             self._tell_ready(key)
+
+    def resume(self, session_key: str, order: TurnOrder | None = None) -> None:
+        """Run the agent again for a turn of an earlier process, under no message ID.
+
+        Args:
+            session_key: of the conversation.
+            order: what the agent is asked; None: it is silent.
+        """
+        scope = anyio.CancelScope()
+        self._running.setdefault(session_key, []).append(scope)
+        self._tasks.start_soon(self._resume, session_key, order, scope)
+
+    def dies(self) -> None:
+        """End every run without another word, as the end of the process does."""
+        self._desk = None
+        for scopes in self._running.values():
+            for scope in scopes:
+                scope.cancel()
 
     # --- the port -----------------------------------------------------------------------------
 
@@ -176,11 +208,26 @@ class ScriptedGateway:
         return self._desk
 
     async def _run(self, key: str, order: TurnOrder, scope: anyio.CancelScope) -> None:
-        outcome = RunOutcome.CANCELLED
-        self.desk.run_started(key, order.message_id)
+        with self._slot(key, order.message_id, scope) as slot:
+            slot.outcome = await self._answer(order)
+
+    async def _resume(self, key: str, order: TurnOrder | None, scope: anyio.CancelScope) -> None:
+        with self._slot(key, None, scope) as slot:
+            slot.outcome = RunOutcome.SUCCESS
+            if order is not None:
+                slot.outcome = await self._answer(order)
+
+    @contextmanager
+    def _slot(
+        self, key: str, message_id: str | None, scope: anyio.CancelScope
+    ) -> Iterator["_Slot"]:
+        """Report the start and the end of a run, unless the process dies under it."""
+        slot = _Slot()
+        self.desk.run_started(key, message_id)
         with scope:
-            outcome = await self._answer(order)
-        self.desk.run_ended(key, order.message_id, outcome)
+            yield slot
+        if self._desk is not None:
+            self._desk.run_ended(key, message_id, slot.outcome)
         self._running[key].remove(scope)
         self._tell_ready(key)
 
@@ -204,9 +251,9 @@ class ScriptedGateway:
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:
-        if key in self._awaited and not self._running.get(key) and self._is_open:
+        if self._desk and key in self._awaited and not self._running.get(key) and self._is_open:
             self._awaited.discard(key)
-            self.desk.key_ready(key)
+            self._desk.key_ready(key)
 
 
 def _outgoing(order: TurnOrder, text: str) -> Outgoing:

@@ -1,8 +1,10 @@
 """A whole profile on an embedded server, with a scripted agent instead of the gateway.
 
-What the scenarios of the suite are played on: people, rooms, the agent, the state file.
+What the scenarios of the suite are played on: people, rooms, the agent, the state file. The
+profile may die and start again, and so may the server.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,26 +14,35 @@ from typing import Any
 
 import anyio
 import httpx
+from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
 from ...store.database import open_database
 from ..chatto.client import ChattoServer
-from ..chatto.credential import Password
+from ..chatto.credential import Credential, Password
+from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import ContextLimits, Policy
-from ..sessions.ports import Post
+from ..sessions.ports import ChatServer, Post
 from ..sessions.services import Limits
-from .scripted_gateway import Agent, ScriptedGateway, first_words
-from .server.faults import Call, NoFaults
+from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
+from .server.faults import Call, Delivery, NoFaults
+from .server.feed import Ending
+from .server.frames import Event
 from .server.pb import Proto
+from .server.posting import Draft, Posting
+from .server.realtime import Timing
 from .server.refusals import Code, RefusedError
 from .server.sandbox import Sandbox
 
-__all__ = ["Colleague", "Open", "Posted", "colleague"]
+__all__ = ["AgentFaults", "Colleague", "Open", "Posted", "Script", "colleague"]
 
 PEOPLE = ("alice", "bob", "carol", "hermes")
 POLICY = Policy(allowed_user_entries=("alice", "bob"))
+NOT_STARTED = "the profile does not run"
+POST = "MessageService/CreateMessage"
+HOST = "task host"  # the task that holds everything of a desk
 
 
 @dataclass(frozen=True)
@@ -45,27 +56,70 @@ class Posted:
     message_id: str
 
 
-class PostFaults(NoFaults):
-    """Answers posts of the agent otherwise than the server would, once each, in order."""
+class AgentFaults(NoFaults):
+    """Stands between the server and the agent's account; disturbs nothing until told to."""
 
     def __init__(self) -> None:
         """Disturb nothing yet."""
         self.before: list[Code] = []
-        """Refusals without anything being posted."""
+        """Refusals of posts without anything being posted, once each, in order."""
         self.after: list[Code] = []
-        """Refusals although the message was posted."""
+        """Refusals of posts although the message was posted, once each, in order."""
+        self.delays: dict[str, float] = {}
+        """Seconds that a call takes, by `Service/Method`."""
+        self.refused: dict[str, Code] = {}
+        """Calls that are refused every time, by `Service/Method`."""
+        self.repeated: set[str] = set()
+        """Kinds of frames that are sent twice."""
+        self.withheld: set[str] = set()
+        """Kinds of frames that are not sent."""
         self.agent_id = ""
 
     async def applying(self, call: Call, apply: Callable[[], Awaitable[Proto]]) -> Proto:
-        """Refuse before or after the post, if that is planned."""
-        if call.name != "MessageService/CreateMessage" or call.user_id != self.agent_id:
+        """Wait, refuse before or refuse after, as planned."""
+        if call.user_id != self.agent_id:
             return await apply()
-        if self.before:
+        await anyio.sleep(self.delays.get(call.name, 0))
+        if call.name in self.refused:
+            raise RefusedError(self.refused[call.name], "planned")
+        is_post = call.name == POST
+        if is_post and self.before:
             raise RefusedError(self.before.pop(0), "planned")
         answer = await apply()
-        if self.after:
+        if is_post and self.after:
             raise RefusedError(self.after.pop(0), "planned")
         return answer
+
+    async def delivering(
+        self, delivery: Delivery, send: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        """Send a frame as often as planned."""
+        is_ours = delivery.user_id == self.agent_id
+        if is_ours and delivery.kind in self.withheld:
+            return
+        await send(delivery.encoded)
+        if is_ours and delivery.kind in self.repeated:
+            await send(delivery.encoded)
+
+
+def _as_it_is(server: ChatServer) -> ChatServer:
+    return server
+
+
+@dataclass(frozen=True)
+class Script:
+    """How a profile is set up: what may differ from one scenario to the next."""
+
+    agent: Agent = first_words
+    policy: Policy = POLICY
+    limits: Limits = field(default_factory=Limits)
+    context: ContextLimits = field(default_factory=ContextLimits)
+    credential: Credential = field(default_factory=lambda: Password("hermes", "hermes-pass-1"))
+    edge: EdgeLimits = field(default_factory=EdgeLimits)
+    around: Callable[[ChatServer], ChatServer] = _as_it_is
+    """Puts something between the sessions and the server."""
+    is_gate_open: bool = True
+    """Whether the gateway takes turns from the start."""
 
 
 @dataclass
@@ -75,13 +129,93 @@ class Colleague:
     sandbox: Sandbox
     url: str
     state_path: Path
-    gateway: ScriptedGateway
-    faults: PostFaults
+    script: Script
+    faults: AgentFaults
+    tasks: TaskGroup
+    """Runs the scripted agent."""
     ids: Mapping[str, str]
     """User IDs by login."""
     rooms: dict[str, str] = field(default_factory=dict)
     """Room IDs by name."""
+    sessions: dict[str, Session] = field(default_factory=dict)
+    """The gateway's conversations; they outlive the process."""
     _people: dict[str, ChattoServer] = field(default_factory=dict)
+    _gateway: ScriptedGateway | None = None
+    _desk: SessionsDesk | None = None
+
+    @property
+    def gateway(self) -> ScriptedGateway:
+        """The gateway of the newest start. Raises: LookupError."""
+        if self._gateway is None:
+            raise LookupError(NOT_STARTED)
+        return self._gateway
+
+    @property
+    def desk(self) -> SessionsDesk:
+        """The sessions of the present start. Raises: LookupError."""
+        if self._desk is None:
+            raise LookupError(NOT_STARTED)
+        return self._desk
+
+    # --- the profile's life -------------------------------------------------------------------
+
+    async def starts(self, script: Script | None = None) -> None:
+        """Start the profile on its state file; None: set up as before."""
+        self.script = script or self.script
+        gateway = ScriptedGateway(self.tasks, self.script.agent, sessions=self.sessions)
+        if not self.script.is_gate_open:
+            gateway.shut_gate()
+        equipment = Equipment(
+            scope="default",
+            server_url=self.url,
+            server=self.script.around(
+                ChattoServer(self.url, self.script.credential, self.script.edge)
+            ),
+            policy=self.script.policy,
+            context=self.script.context,
+            limits=self.script.limits,
+            open_state=lambda: open_database(self.state_path, now=datetime.now(UTC)).db,
+            clock=SystemClock(),
+        )
+        desk = SessionsDesk(equipment, gateway)
+        gateway.serve(desk)
+        self._gateway, self._desk = gateway, desk
+        await desk.start()
+
+    async def stops(self) -> None:
+        """Stop the profile in order; does nothing when it does not run.
+
+        Raises:
+            RuntimeError: it had ended before, by a defect.
+        """
+        desk, self._desk = self._desk, None
+        if desk is None:
+            return
+        await desk.stop()
+        if self.gateway.crashes:
+            message = "the sessions ended by a defect"
+            raise RuntimeError(message) from self.gateway.crashes[0]
+
+    async def dies(self) -> None:
+        """End the profile where it stands: nothing is finished, the rows stay as they are."""
+        hosts = [task for task in asyncio.all_tasks() if task.get_name() == HOST]
+        for host in hosts:
+            host.cancel()
+        await asyncio.wait(hosts)
+        self._desk = None
+        self.gateway.dies()
+
+    async def restarts_server(self) -> None:
+        """Stop the server in order, and start it again at the same address."""
+        await self.sandbox.__aexit__(None, None, None)
+        await self.sandbox.__aenter__()
+
+    def cuts_stream(self) -> None:
+        """End the agent's stream as a broken network does: without a word."""
+        for stream in self.sandbox.world.feed.of_user(self.ids["hermes"]):
+            stream.end(Ending.CUT)
+
+    # --- people -------------------------------------------------------------------------------
 
     def person(self, login: str) -> ChattoServer:
         """Return the server as a person sees it."""
@@ -103,41 +237,30 @@ class Colleague:
         room_id = self.rooms.get(room, room)
         return await self.person(login).post(Post(room_id, thread, reply_to, body))
 
-    def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
-        """Read the state file as an operator would: from outside."""
-        db = Database(self.state_path)
-        try:
-            return db.execute(sql, params).fetchall()
-        finally:
-            db.close()
+    def posts(
+        self,
+        login: str,
+        body: str,
+        *,
+        room: str = "R1",
+        thread: str = "",
+        reply_to: str = "",
+    ) -> str:
+        """Let a message stand on the server, without a call or a wait; return its ID."""
+        world = self.sandbox.world
+        draft = Draft(
+            room_id=self.rooms.get(room, room),
+            body=body,
+            thread_root_id=thread,
+            in_reply_to=reply_to,
+        )
+        return Posting(world).post(world.accounts.require(self.ids[login]), draft).id
 
-    def state_of(self, message_id: str) -> str | None:
-        """Return the state of a turn; None: the message has no row."""
-        found = self.rows("select state from turns where message_id = ?", message_id)
-        return str(found[0][0]) if found else None
-
-    def story(self, message_id: str) -> list[str]:
-        """Return the steps of a turn's own machine."""
-        sql = "select step from turn_story where message_id = ? and machine = 'turn' order by seq"
-        return [str(step) for (step,) in self.rows(sql, message_id)]
-
-    async def until(self, claim: Callable[[], bool], within_s: float = 5.0) -> None:
-        """Wait until something is true; fails when it does not become true."""
-        with anyio.fail_after(within_s):
-            while not claim():  # noqa: ASYNC110 - rows are read from outside: they tell nobody
-                await anyio.sleep(0.01)
-
-    async def until_state(self, message_id: str, state: str) -> None:
-        """Wait until a turn is in a state."""
-        await self.until(lambda: self.state_of(message_id) == state)
-
-    def answers(self) -> list[Posted]:
-        """Return what the agent's account posted, in the order of the server's rows."""
-        rows = self.sandbox.world.log.messages_by(self.ids["hermes"])
-        return [
-            Posted(row.room.id, row.thread_root_id, row.in_reply_to, row.body, row.id)
-            for row in sorted(rows, key=lambda row: row.sequence)
-        ]
+    def tells_room(self, login: str, kind: str, *, room: str = "R1", **payload: str) -> None:
+        """Let the server tell a room of something somebody did."""
+        world = self.sandbox.world
+        place = world.rooms.require(self.rooms.get(room, room))
+        world.feed.tell_room(place, Event(kind, self.ids[login], {"room_id": place.id, **payload}))
 
     async def opens_dm(self, login: str, *others: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
@@ -172,9 +295,47 @@ class Colleague:
             answer = await http.post("/auth/login", json=sent)
         return str(answer.json()["token"])
 
+    # --- what became of it --------------------------------------------------------------------
+
+    def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
+        """Read the state file as an operator would: from outside."""
+        db = Database(self.state_path)
+        try:
+            return db.execute(sql, params).fetchall()
+        finally:
+            db.close()
+
+    def state_of(self, message_id: str) -> str | None:
+        """Return the state of a turn; None: the message has no row."""
+        found = self.rows("select state from turns where message_id = ?", message_id)
+        return str(found[0][0]) if found else None
+
+    def story(self, message_id: str) -> list[str]:
+        """Return the steps of a turn's own machine."""
+        sql = "select step from turn_story where message_id = ? and machine = 'turn' order by seq"
+        return [str(step) for (step,) in self.rows(sql, message_id)]
+
+    def answers(self) -> list[Posted]:
+        """Return what the agent's account posted, in the order of the server's rows."""
+        rows = self.sandbox.world.log.messages_by(self.ids["hermes"])
+        return [
+            Posted(row.room.id, row.thread_root_id, row.in_reply_to, row.body, row.id)
+            for row in sorted(rows, key=lambda row: row.sequence)
+        ]
+
+    async def until(self, claim: Callable[[], bool], within_s: float = 5.0) -> None:
+        """Wait until something is true; fails when it does not become true."""
+        with anyio.fail_after(within_s):
+            while not claim():  # noqa: ASYNC110 - rows are read from outside: they tell nobody
+                await anyio.sleep(0.01)
+
+    async def until_state(self, message_id: str, state: str) -> None:
+        """Wait until a turn is in a state."""
+        await self.until(lambda: self.state_of(message_id) == state)
+
 
 @asynccontextmanager
-async def colleague(  # noqa: PLR0913  each is a choice of a scenario
+async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     tmp_path: Path,
     *,
     agent: Agent = first_words,
@@ -182,36 +343,45 @@ async def colleague(  # noqa: PLR0913  each is a choice of a scenario
     limits: Limits | None = None,
     context: ContextLimits | None = None,
     rooms: Sequence[str] = ("R1", "R2"),
+    script: Script | None = None,
+    faults: AgentFaults | None = None,
+    timing: Timing | None = None,
+    is_started: bool = True,
 ) -> AsyncIterator[Colleague]:
-    """Start server, sessions and scripted agent; stop them in order."""
-    faults = PostFaults()
-    sandbox = Sandbox(faults=faults)
+    """Start server, sessions and scripted agent; stop them in order.
+
+    Args:
+        tmp_path: the state file is made there.
+        agent: what the agent does.
+        policy: what the operator decided.
+        limits: None: the defaults.
+        context: None: the defaults.
+        rooms: names of the rooms that everybody is in.
+        script: None: made of the three above.
+        faults: what stands between the server and the agent; None: nothing yet.
+        timing: of the server's streams; None: its own.
+        is_started: whether the profile runs from the start.
+    """
+    faults = faults or AgentFaults()
+    sandbox = Sandbox(faults=faults, timing=timing)
     accounts = {login: sandbox.add_account(login) for login in PEOPLE}
     made = {name: sandbox.add_room(name, *accounts.values()).id for name in rooms}
     faults.agent_id = accounts["hermes"].id
-    state_path = tmp_path / "chatto" / "state.db"
+    ids = {login: account.id for login, account in accounts.items()}
+    script = script or Script(
+        agent=agent,
+        policy=policy,
+        limits=limits or Limits(),
+        context=context or ContextLimits(),
+    )
     async with sandbox as url, anyio.create_task_group() as tasks:
-        gateway = ScriptedGateway(tasks, agent)
-        equipment = Equipment(
-            scope="default",
-            server_url=url,
-            server=ChattoServer(url, Password("hermes", "hermes-pass-1")),
-            policy=policy,
-            context=context or ContextLimits(),
-            limits=limits or Limits(),
-            open_state=lambda: open_database(state_path, now=datetime.now(UTC)).db,
-            clock=SystemClock(),
-        )
-        desk = SessionsDesk(equipment, gateway)
-        gateway.serve(desk)
-        await desk.start()
-        ids = {login: account.id for login, account in accounts.items()}
-        yield Colleague(sandbox, url, state_path, gateway, faults, ids, made)
-        await desk.stop()
+        state_path = tmp_path / "chatto" / "state.db"
+        stage = Colleague(sandbox, url, state_path, script, faults, tasks, ids, made)
+        if is_started:
+            await stage.starts()
+        yield stage
+        await stage.stops()
         tasks.cancel_scope.cancel()
-        if gateway.crashes:
-            message = "the sessions ended by a defect"
-            raise RuntimeError(message) from gateway.crashes[0]
 
 
 Open = Callable[..., AbstractAsyncContextManager[Colleague]]

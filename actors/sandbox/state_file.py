@@ -19,7 +19,8 @@ class Health:
     connection: str
     reason: str | None
     open_turns: int
-    outbox_open: int
+    parts_under_way: int
+    """Of answers, on their way into a room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,12 @@ class StateFile:
 
     def health(self) -> Health | None:
         """Return how it goes; None: nothing is written yet."""
-        rows = self.rows("select connection, reason, open_turns, outbox_open from health")
+        sql = """
+            select connection, reason, open_turns,
+                   (select count(*) from outbox where state in ('pending', 'sending', 'uncertain'))
+            from health
+        """
+        rows = self.rows(sql)
         return Health(*rows[0]) if rows else None
 
     def steps_after(self, seq: int) -> Sequence[Step]:

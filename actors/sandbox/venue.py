@@ -57,7 +57,7 @@ class Venue:
 
     async def room(self, *logins: str) -> str:
         """Create a channel with these members and return its ID; its owner is in it, too."""
-        pb = (await (await self.guest(OWNER)).session.wire()).pb
+        pb = await self.pb()
         groups = await self.call(
             OWNER, "room_directory", "list_room_groups", pb.directory.ListRoomGroupsRequest()
         )
@@ -75,9 +75,13 @@ class Venue:
     async def direct(self, login: str, other: str) -> str:
         """Open a direct conversation as the first of two and return its ID."""
         partner = await self.guest(other)
-        pb = (await partner.session.wire()).pb
+        pb = await self.pb()
         request = pb.rooms.StartDMRequest(participant_ids=[partner.user_id])
         return str((await self.call(login, "rooms", "start_d_m", request)).room.id)
+
+    async def pb(self) -> Proto:
+        """Return the generated messages."""
+        return (await (await self.guest(OWNER)).session.wire()).pb
 
     async def call(self, login: str, service: str, method: str, request: Proto) -> Proto:
         """Call any RPC as somebody; `service` and `method` as chattolib calls them."""

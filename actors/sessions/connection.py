@@ -9,9 +9,11 @@ from ...machines.connection import Account, Loss, Subscription
 from ...store import connection
 from ...store.connection import ConnectionRow
 from ..runtime.backoff import backoff
+from .errors import UnusableConnectionError
 from .mail import (
     CONNECTION,
     ConnectionMail,
+    GiveUp,
     Identified,
     RetryDue,
     Start,
@@ -31,8 +33,8 @@ __all__ = ["ConnectionActor", "load_connection"]
 
 log = logging.getLogger(__name__)
 
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
+OPEN = frozenset({"connecting", "catching_up", "live"})
+"""States in which a stream is open, or being opened."""
 
 
 class ConnectionActor:
@@ -71,13 +73,30 @@ class ConnectionActor:
                 log.debug("%s of an older stream passed over", type(mail).__name__)
 
     def _counts(self, mail: ConnectionMail) -> bool:
-        """Tell whether a mail is about the stream that is open now."""
-        if isinstance(mail, Start | Stop):
-            return True
-        if isinstance(mail, RetryDue):
-            return self._row.state == "backing_off"
-        is_over = self._row.state in {"stopped", "refused"}
-        return mail.stream == self._reader.number and not is_over
+        """Tell whether a mail is about what is still going on.
+
+        One that was handled already may come again (its handler failed later on), and one of
+        an older stream may come late.
+        """
+        state = self._row.state
+        match mail:
+            case Start() | Stop():
+                return True
+            case RetryDue():
+                return state == "backing_off"
+            case GiveUp():
+                return state in OPEN
+            case Identified():
+                return self._is_current(mail.stream) and state == "connecting"
+            case Steady():
+                return self._is_current(mail.stream) and state == "live"
+            case StreamIsOpen() | StreamIsLost() | StreamIsRefused():
+                return self._is_current(mail.stream) and state in OPEN
+            case _:
+                assert_never(mail)
+
+    def _is_current(self, stream: int) -> bool:
+        return stream == self._reader.number
 
     async def _handle(self, mail: ConnectionMail) -> None:  # noqa: C901  one case a mail
         match mail:
@@ -90,8 +109,8 @@ class ConnectionActor:
                 await self._go_live(mail)
             case StreamIsLost():
                 await self._lose(mail)
-            case StreamIsRefused():
-                await self._refuse(mail)
+            case StreamIsRefused() | GiveUp():
+                await self._refuse(mail.error)
             case RetryDue():
                 await self._step("retry")
                 self._reader.open(self._row.gap)
@@ -104,8 +123,10 @@ class ConnectionActor:
                 assert_never(mail)
 
     async def _go_live(self, mail: StreamIsOpen) -> None:
-        await self._step("subscribe", Subscription(mail.server_version))
-        await self._step("go_live")
+        if self._row.state == "connecting":
+            await self._step("subscribe", Subscription(mail.server_version))
+        if self._row.state == "catching_up":
+            await self._step("go_live")
         account = self._services.directory.account
         text = f"connected to Chatto {mail.server_version} as {account.login}"
         log.info("%s", text)
@@ -119,7 +140,8 @@ class ConnectionActor:
     async def _lose(self, mail: StreamIsLost) -> None:
         is_first = self._row.attempt == 0
         await self._step("lose", Loss(mail.reason))
-        wait_s = max(self._wait_s(), mail.retry_after_s)
+        longest_s = self._services.limits.reconnect_longest_s
+        wait_s = min(max(self._wait_s(), mail.retry_after_s), longest_s)
         level = logging.WARNING if is_first else logging.INFO
         text = f"not connected to the Chatto server: {mail.text}; next attempt in {wait_s:.0f} s"
         log.log(level, "%s", text)
@@ -127,16 +149,18 @@ class ConnectionActor:
         await self._services.gateway.report(ConnectionReport.LOST, text)
         self._first_outcome.keep(None)
 
-    async def _refuse(self, mail: StreamIsRefused) -> None:
-        text = str(mail.error)
-        await self._step("refuse", Loss(type(mail.error).__name__))
+    async def _refuse(self, error: UnusableConnectionError) -> None:
+        text = str(error)
+        self._reader.close()
+        await self._step("refuse", Loss(type(error).__name__))
         log.error("the connection to the Chatto server is given up: %s", text)
         await self._services.gateway.report(ConnectionReport.REFUSED, text)
         self._first_outcome.keep(None)
 
     def _wait_s(self) -> float:
         """Return how long to wait after this loss: longer after each in a row."""
-        waits = backoff(first=FIRST_WAIT_S, factor=2, longest=LONGEST_WAIT_S)
+        limits = self._services.limits
+        waits = backoff(limits.reconnect_first_s, 2, limits.reconnect_longest_s)
         return next(islice(waits, self._row.attempt - 1, None))
 
     async def _step(self, event: str, ev: object = None) -> None:

@@ -25,10 +25,7 @@ __all__ = ["DeliveryActor"]
 
 log = logging.getLogger(__name__)
 
-TRY_LATER = frozenset({"busy", "unreachable"})
-"""Reasons that a wait may heal."""
-
-LOOKS = 4  # how often an unknown outcome is looked for, or posted again, before giving up
+LOOKS = 4  # how often a post that is not found in the room is given up
 
 
 class DeliveryActor:
@@ -68,23 +65,26 @@ class DeliveryActor:
         """Work on one part until it is delivered or refused."""
         limits = self._services.limits
         waits = backoff(first=limits.first_wait_s, factor=2, longest=max(8, limits.first_wait_s))
-        patience_s = limits.busy_wait_s
+        # What a wait may heal, and how long one is worth it.
+        patience_s = {"busy": limits.busy_wait_s, "unreachable": limits.outage_wait_s}
         looks = 0
         while part.state not in {"delivered", "refused"}:
             if part.state == "sending":
                 # The process ended under the call.
                 part = await self._step(part, "doubt", Refusal("process_ended"))
             elif part.state == "uncertain":
-                looks += 1
-                part = await self._look(part, last=looks >= LOOKS)
+                part = await self._look(part, last=looks + 1 >= LOOKS)
+                looks += part.state == "pending"
             else:
                 part = await self._post(part)
-            if part.reason in TRY_LATER and part.state in {"pending", "uncertain"}:
-                wait = next(waits)
-                patience_s -= wait
-                if patience_s < 0:
+            if part.reason in patience_s and part.state in {"pending", "uncertain"}:
+                wait_s = next(waits)
+                patience_s[part.reason] -= wait_s
+                if patience_s[part.reason] < 0:
                     return await self._step(part, "refuse", Refusal(part.reason))
-                await self._journal.clock.sleep(wait)
+                await self._journal.clock.sleep(wait_s)
+            elif looks > 1 and part.state == "pending":
+                await self._journal.clock.sleep(next(waits))
         return part
 
     async def _post(self, part: PartRow) -> PartRow:
@@ -98,7 +98,7 @@ class DeliveryActor:
             log.warning("%s was refused by the server: %s", part.outbox_id, error)
             return await self._step(part, "refuse", Refusal(error.code))
         except UnusableConnectionError as error:
-            log.warning("%s was not posted: %s", part.outbox_id, error)
+            self._services.give_up(error)
             return await self._step(part, "refuse", Refusal("not_connected"))
         except OutcomeUnknownError as error:
             log.warning("%s may or may not be in the room: %s", part.outbox_id, error)
@@ -106,7 +106,12 @@ class DeliveryActor:
         return await self._step(part, "confirm", Posted(message_id))
 
     async def _look(self, part: PartRow, *, last: bool) -> PartRow:
-        """Look into the room for a part that may be there."""
+        """Look into the room for a part that may be there.
+
+        Args:
+            part: the part.
+            last: whether it is given up if it is not there.
+        """
         began = datetime.fromisoformat(part.created_at)
         scope, room_id = self._journal.scope, part.room_id
         taken = await self._journal.read(lambda db: outbox.posted_in(db, scope, room_id))
@@ -114,9 +119,12 @@ class DeliveryActor:
             found = await self._services.server.find_post(
                 _post_of(part), not_before=began, exclude=taken
             )
+        except UnusableConnectionError as error:
+            self._services.give_up(error)
+            return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
         except ChatError as error:
             log.warning("%s: the room could not be read back: %s", part.outbox_id, error)
-            if last or isinstance(error, RequestRefusedError):
+            if isinstance(error, RequestRefusedError):
                 return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
             return await self._step(part, "doubt", Refusal("unreachable"))
         if found is not None:

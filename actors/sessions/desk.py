@@ -1,9 +1,10 @@
 """The sessions of one profile as the gateway's side sees them: starts, stops, takes reports."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -14,7 +15,7 @@ from ...store.database import StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost
-from ..runtime.mailbox import MailboxFullError, SupervisorClosedError
+from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
 from .connection import ConnectionActor, load_connection
@@ -62,6 +63,10 @@ READ_AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs
 WAITING_PER_ROOM = 1_000
 WAITING_PER_LANE = 1_000
 
+LONGEST_REPAIR_WAIT_S = 30.0
+
+UNFINISHED = DeliveryResult(DeliveryState.REFUSED, (), "stopping")
+"""It stands in the outbox: what is missing goes out after the next start."""
 STOPPING = DeliveryResult(DeliveryState.REFUSED, (), "stopping", is_retryable=True)
 OVERLOADED = DeliveryResult(DeliveryState.REFUSED, (), "overloaded", is_retryable=True)
 
@@ -96,9 +101,10 @@ class SessionsDesk:
         self._equipment = equipment
         self._gateway = gateway
         self._host = TaskHost(
-            self._open, drain=self._drain, on_crash=gateway.crashed, grace_s=DRAIN_S + 1.0
+            self._open, drain=self._drain, on_crash=self._crashed, grace_s=DRAIN_S + 1.0
         )
         self._first_outcome: Promise[None] = Promise()
+        self._waiting: set[Promise[DeliveryResult]] = set()
         self._services: Services | None = None
 
     async def start(self) -> None:
@@ -146,7 +152,11 @@ class SessionsDesk:
         except MailboxFullError:
             log.warning("%s: too much waits for another answer", lane)
             return OVERLOADED
-        return await promise.wait()
+        self._waiting.add(promise)
+        try:
+            return await promise.wait()
+        finally:
+            self._waiting.discard(promise)
 
     async def show_typing(self, room_id: str, thread_root_id: str | None) -> None:
         """Show the agent typing; a failing call changes nothing else."""
@@ -179,13 +189,16 @@ class SessionsDesk:
         await tasks.start(store.serve)
         journal = Journal(store, equipment.scope, equipment.clock)
         kinds: dict[str, Kind] = {}
-        dead = DeadLetters(journal)
+
+        async def on_dead(address: Address, mails: Sequence[Any], error: Exception) -> None:
+            await DeadLetters(services).take(address, mails, error)
+
         supervisor = Supervisor(
             tasks,
             kinds,
             clock=equipment.clock,
-            waits=partial(backoff, first=0.2, factor=5, longest=30),
-            on_dead=dead.take,
+            waits=partial(backoff, equipment.limits.repair_wait_s, 5, LONGEST_REPAIR_WAIT_S),
+            on_dead=on_dead,
             attempts=4,
         )
         services = Services(
@@ -234,6 +247,12 @@ class SessionsDesk:
         services = self._services
         if services is None:
             return
+        try:
+            await self._wind_up(services)
+        finally:
+            self._release(services)
+
+    async def _wind_up(self, services: Services) -> None:
         services.tell(CONNECTION, self._equipment.scope, Stop())
         await services.supervisor.stop(DRAIN_S)
         self._services = None
@@ -244,6 +263,17 @@ class SessionsDesk:
                 write = partial(ignored.add, scope=scope, counts=counts, at=at)
                 await services.journal.store.run(write)
         await services.journal.store.close()
+
+    def _crashed(self, error: BaseException) -> None:
+        if self._services is not None:
+            self._release(self._services)
+        self._gateway.crashed(error)
+
+    def _release(self, services: Services) -> None:
+        """Let go of everybody who waits for an answer to be posted."""
+        services.promises.settle_all(UNFINISHED)
+        for promise in list(self._waiting):
+            promise.keep(STOPPING)
 
 
 async def _load(

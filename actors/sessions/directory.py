@@ -31,6 +31,8 @@ class Directory:
         self._server = server
         self._account: Account | None = None
         self._rooms: dict[str, Room] = {}
+        self._kinds: dict[str, RoomKind] = {}
+        """Of every room that was ever seen: the one thing about a room that never changes."""
         self._people: dict[str, Person] = {}
 
     @property
@@ -53,6 +55,7 @@ class Directory:
         """Read all rooms and return those the account is in. Raises: ChatError."""
         rooms = await self._server.list_rooms()
         self._rooms = {room.room_id: room for room in rooms}
+        self._kinds.update({room.room_id: room.kind for room in rooms})
         return [room for room in rooms if room.is_member]
 
     def known_room(self, room_id: str) -> Room | None:
@@ -70,6 +73,7 @@ class Directory:
         found = await self._server.get_room(room_id)
         if found is not None:
             self._rooms[room_id] = found
+            self._kinds[room_id] = found.kind
         return found
 
     def kind_of(self, room_id: str) -> RoomKind:
@@ -78,8 +82,11 @@ class Directory:
         Channels are all listed at every connection, so what is unknown is a conversation in
         which nothing had been said.
         """
-        known = self._rooms.get(room_id)
-        return known.kind if known else RoomKind.DIRECT
+        return self._kinds.get(room_id, RoomKind.DIRECT)
+
+    def forget_room(self, room_id: str) -> None:
+        """Read a room again when it is needed: what was known of it turned out wrong."""
+        self._rooms.pop(room_id, None)
 
     def note_room(self, event: RoomChanged) -> None:
         """Take note of a change; the room is read again when it is needed."""

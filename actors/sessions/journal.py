@@ -176,6 +176,24 @@ class Draft:
         self._plan(lambda db: turns.receive(db, row))
         self._begin("turn", row.message_id, row.message_id, "receive", row.state)
 
+    def repeat(self, message_id: str, reason: str) -> None:
+        """Plan the note that a message came again.
+
+        Whoever finds that out is not the one who moves the turn, so nothing of the row is
+        written, and its state is read in the same transaction. The event may come in every
+        state and leads to none.
+        """
+        scope = self._journal.scope
+
+        def note(db: Database) -> None:
+            row = turns.find(db, scope, message_id)
+            if row is not None:
+                step = Step("turn", "repeat", row.state, row.state, {})
+                transitions.add(db, self._transition(step, message_id, message_id, reason, None))
+
+        self._plan(note)
+        self._lines.append(f"turn={message_id} repeat ({reason})")
+
     def open_room_session(self, turn: TurnRow) -> RoomSessionRow:
         """Plan the session that a fresh room message opens, and return its row."""
         row = RoomSessionRow(
@@ -234,7 +252,15 @@ class Draft:
         reason: str | None = None,
         detail: str | None = None,
     ) -> None:
-        row = TransitionRow(
+        row = self._transition(step, key, message_id, reason, detail)
+        self._plan(lambda db: transitions.add(db, row))
+        why = f" ({reason})" if reason else ""
+        self._lines.append(f"{step.machine}={key} {step.event} {step.source}->{step.target}{why}")
+
+    def _transition(
+        self, step: Step, key: str, message_id: str | None, reason: str | None, detail: str | None
+    ) -> TransitionRow:
+        return TransitionRow(
             scope=self._journal.scope,
             at=self._journal.now(),
             machine=step.machine,
@@ -246,9 +272,6 @@ class Draft:
             reason=reason,
             detail=detail,
         )
-        self._plan(lambda db: transitions.add(db, row))
-        why = f" ({reason})" if reason else ""
-        self._lines.append(f"{step.machine}={key} {step.event} {step.source}->{step.target}{why}")
 
 
 def _record(kind: type[RecordT], row: NamedTuple) -> RecordT:

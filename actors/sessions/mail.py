@@ -18,6 +18,7 @@ __all__ = [
     "Answer",
     "ConnectionMail",
     "DeliveryEnded",
+    "GiveUp",
     "Identified",
     "KeyReady",
     "NotStarted",
@@ -180,6 +181,13 @@ class StreamIsRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Command: connect no more; a call has shown that no retry helps."""
+
+    error: UnusableConnectionError
+
+
+@dataclass(frozen=True, slots=True)
 class RetryDue:
     """The wait after a loss is over."""
 
@@ -197,5 +205,13 @@ class Stop:
 
 
 ConnectionMail: TypeAlias = (
-    Start | Identified | StreamIsOpen | StreamIsLost | StreamIsRefused | RetryDue | Steady | Stop
+    Start
+    | Identified
+    | StreamIsOpen
+    | StreamIsLost
+    | StreamIsRefused
+    | GiveUp
+    | RetryDue
+    | Steady
+    | Stop
 )

@@ -47,25 +47,27 @@ MAX_PARENTHESES: Final = 8  # in a link target; the server counts on, at a quadr
 MAX_ANGLE_TARGET: Final = 2_048  # characters; as above
 MAX_LABEL: Final = 999  # characters of a link label
 
-_HANDLE: Final = r"@([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+)"
+# Possessive quantifiers around characters only, never around groups: Python 3.11.2, the one of
+# Debian 12, matches `(?:.x)*+` wrongly when it has to give a part back.
+_HANDLE: Final = r"@([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*)"
 _MENTION: Final = re.compile(rf"(?<![A-Za-z0-9]){_HANDLE}")
 _BEHIND: Final = r"[\s,:;.!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*+"
 _LEADING: Final = re.compile(rf"\s*+{_HANDLE}{_BEHIND}")
 _ESCAPE: Final = r"\\[!-/:-@\[-`{-~]?"
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _LINE_REST: Final = re.compile(r"[ \t\r]*+(?:\n|\Z)")
-_LABEL: Final = re.compile(rf"\[((?:[^\[\]\\]++|{_ESCAPE})*+)\]")
-_ANGLE_TARGET: Final = re.compile(rf"<(?:[^>\n\\]++|{_ESCAPE})*+>")
-_PLAIN_TARGET: Final = re.compile(rf"(?:[^() \t\r\n\\]++|{_ESCAPE})++")
+_LABEL: Final = re.compile(rf"\[((?:[^\[\]\\]++|{_ESCAPE})*)\]")
+_ANGLE_TARGET: Final = re.compile(rf"<(?:[^>\n\\]++|{_ESCAPE})*>")
+_PLAIN_TARGET: Final = re.compile(rf"(?:[^() \t\r\n\\]++|{_ESCAPE})+")
 _TITLES: Final[Mapping[str, re.Pattern[str]]] = {
-    '"': re.compile(rf'"(?:[^"\\]++|{_ESCAPE})*+"'),
-    "'": re.compile(rf"'(?:[^'\\]++|{_ESCAPE})*+'"),
-    "(": re.compile(rf"\((?:[^()\\]++|{_ESCAPE})*+\)"),
+    '"': re.compile(rf'"(?:[^"\\]++|{_ESCAPE})*"'),
+    "'": re.compile(rf"'(?:[^'\\]++|{_ESCAPE})*'"),
+    "(": re.compile(rf"\((?:[^()\\]++|{_ESCAPE})*\)"),
 }
 _AUTOLINK: Final = re.compile(
     r"<(?:[A-Za-z][A-Za-z0-9.+-]{1,32}:[^<>\x00-\x20]*+"
     r"|[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]++@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-    r"(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*+)>"
+    r"(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*)>"
 )
 
 

@@ -5,30 +5,58 @@ import json
 
 from ...store.turns import TurnRow
 from ..runtime.clock import utc_text
+from .admission import Cause
 from .facts import Message, Room
 from .services import Services
 from .standing import place_of_message
+from .stream_events import MessagePosted
 
-__all__ = ["digest_of_message", "receipt_of"]
+__all__ = ["digest_of_message", "receipt_of", "receipt_of_unread"]
 
 
-async def receipt_of(room: Room, message: Message, services: Services) -> TurnRow:
+async def receipt_of(room: Room, message: Message, cause: Cause, services: Services) -> TurnRow:
     """Make the receipt of a message.
 
-    The author's name costs a read once per person. Raises: ChatError.
+    It says why the message is meant for the agent, since a part of that (the server's verdict)
+    is said only once. The author's name costs a read once per person. Raises: ChatError.
     """
-    place = place_of_message(room, message)
     people = await services.directory.people([message.author_id])
+    author_name = people[message.author_id].display_name
+    return _row(room, message, author_name, services)._replace(cause=cause.value)
+
+
+def receipt_of_unread(event: MessagePosted, services: Services) -> TurnRow:
+    """Make the receipt of a message that was announced and could not be read."""
+    room = services.directory.known_room(event.room_id)
+    kind = services.directory.kind_of(event.room_id)
+    message = Message(
+        message_id=event.message_id,
+        room_id=event.room_id,
+        author_id=event.author_id,
+        body="",
+        created_at=event.posted_at,
+        updated_at=None,
+        in_reply_to=None,
+        thread_root_id=event.thread_root_id,
+        echo_of_id=None,
+    )
+    unknown = Room(event.room_id, "", kind, is_member=True, is_archived=False)
+    return _row(room or unknown, message, event.author_id, services)
+
+
+def _row(room: Room, message: Message, author_name: str, services: Services) -> TurnRow:
+    place = place_of_message(room, message)
     now = services.journal.now()
     return TurnRow(
         scope=services.journal.scope,
         message_id=message.message_id,
         room_id=message.room_id,
+        room_name=room.name or None,
         room_kind=room.kind.value,
         thread_root_id=place.thread_root_id,
         session_key=services.gateway.session_key(place),
         author_id=message.author_id,
-        author_name=people[message.author_id].display_name,
+        author_name=author_name,
         body=message.body,
         digest=digest_of_message(message),
         attachment_ids=json.dumps(message.attachment_ids),

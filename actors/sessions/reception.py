@@ -78,7 +78,7 @@ class Reception:
         room = services.directory.known_room(event.room_id)
         if room is not None and not answers_room(room, services.policy):
             return "room_not_answered"
-        kind = room.kind if room else RoomKind.DIRECT
+        kind = services.directory.kind_of(event.room_id)
         root = event.message_id if kind is RoomKind.CHANNEL else None
         if not services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
             return "author_not_allowed"

@@ -29,7 +29,7 @@ class Recovery:
         Receipts are decided about again, lanes take up their turns, deliveries their parts.
 
         Raises:
-            MailboxFullError: more is open than the mailboxes take.
+            SupervisorClosedError: the profile is being stopped.
         """
         if self._is_due:
             await _recover(self._services)
@@ -45,11 +45,11 @@ async def _recover(services: Services) -> None:
     lanes = {row.session_key for row in rows if row.state != "received"}
     deliveries = {part.delivery_id for part in parts if part.state != "refused"}
     for delivery_id in sorted(deliveries):
-        services.tell(DELIVERY, delivery_id, Send())
+        await services.send(DELIVERY, delivery_id, Send())
     for session_key in sorted(lanes):
-        services.tell(THREAD, session_key, Recover())
+        await services.send(THREAD, session_key, Recover())
     for row in received:
-        services.tell(ROOM, row.room_id, RecoverMessage(row))
+        await services.send(ROOM, row.room_id, RecoverMessage(row))
     if rows or deliveries:
         log.info(
             "taken up from before: %d messages, %d lanes, %d deliveries",

@@ -1,13 +1,23 @@
 """Read what people post in a room, and decide what of it concerns the agent."""
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Admitted, Cause, Inbound, NotForUs, Path, Refused, Verdict, admit
+from ..runtime.backoff import backoff
+from .admission import Admitted, Bypassed, Cause, Inbound, NotForUs, Path, Refused, admit
+from .errors import (
+    ChatError,
+    RequestRefusedError,
+    ServerBusyError,
+    ServerUnreachableError,
+    UnusableConnectionError,
+)
 from .facts import Message, Place, Room, RoomKind
 from .mail import THREAD, Received, RecoverMessage, RoomMail
 from .receipt import receipt_of
@@ -20,7 +30,53 @@ __all__ = ["RoomActor"]
 log = logging.getLogger(__name__)
 
 SECOND_LOOK_S = 0.05  # behind a load balancer a message may be readable some milliseconds late
-REMEMBERED = 256  # messages that were not meant: the server's verdict comes right after them
+LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not answer
+REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
+
+BY_SERVER = frozenset({Cause.ROLE.value, Cause.BROADCAST.value})
+"""Causes that only the server's verdict gives, which it says once."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A message that is meant, or was when its receipt was written."""
+
+    row: TurnRow
+    verdict: Admitted | Bypassed | Refused
+    is_new: bool
+    """Whether its receipt is still to be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What gathered, and what the rows say of it."""
+
+    mails: Sequence[RoomMail]
+    known: Mapping[str, TurnRow]
+    undecided: Sequence[str]
+    """Message IDs, in order, each once."""
+
+    def is_mentioned(self, message_id: str) -> bool:
+        """Tell whether the server said, now or before a restart, that it mentions the account."""
+        row = self.known.get(message_id)
+        return (row is not None and row.cause in BY_SERVER) or any(
+            isinstance(mail, Mentioned) and mail.message_id == message_id for mail in self.mails
+        )
+
+    def path_of(self, message_id: str) -> Path:
+        """Return how a message came to us."""
+        is_recovered = any(
+            isinstance(mail, RecoverMessage) and mail.row.message_id == message_id
+            for mail in self.mails
+        )
+        return Path.RECOVERED if is_recovered else Path.POSTED
+
+    def repetitions(self) -> Counter[str]:
+        """Count how often each message was announced once too often."""
+        posted = Counter(m.message_id for m in self.mails if isinstance(m, MessagePosted))
+        return posted - Counter(self.undecided)
 
 
 class RoomActor:
@@ -38,6 +94,8 @@ class RoomActor:
         self._journal = services.journal
         self._standings = Standings(services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
+        self._told: OrderedDict[str, None] = OrderedDict()
+        """Messages whose lanes know of them; not all of them have decided yet."""
 
     @classmethod
     async def load(cls, room_id: str, services: Services) -> "RoomActor":
@@ -45,128 +103,173 @@ class RoomActor:
         return cls(room_id, services)
 
     async def handle(self, mails: Sequence[RoomMail]) -> None:
-        """Read, decide, record the receipts, then tell the lanes."""
+        """Read, decide, record the receipts, then tell the lanes.
+
+        Until the receipts are written nothing has happened, so a server that does not answer is
+        simply asked again. Receipts of before that could not be read are left for a new start.
+        """
+        limits = self._services.limits
+        longest_s = max(LONGEST_WAIT_S, limits.first_wait_s)
+        waits = backoff(first=limits.first_wait_s, factor=2, longest=longest_s)
+        patience_s = limits.outage_wait_s
+        while True:
+            try:
+                await self._take(mails)
+            except (ServerUnreachableError, ServerBusyError) as error:
+                wait_s = next(waits)
+                patience_s -= wait_s
+                if patience_s < 0:
+                    return self._leave(mails, error)
+                log.info("room %s, again in %.1f s: %s", self._room_id, wait_s, error)
+                await self._journal.clock.sleep(wait_s)
+            except UnusableConnectionError as error:
+                self._services.give_up(error)
+                return self._leave(mails, error)
+            else:
+                return None
+
+    async def _take(self, mails: Sequence[RoomMail]) -> None:
         room = await self._services.directory.room(self._room_id)
+        batch = await self._batch_of(mails)
         if room is None:
             log.info("room %s is hidden or gone: %d events passed over", self._room_id, len(mails))
-            return
+            messages: Mapping[str, Message] = {}
+            decided = list[Decided]()
+        else:
+            messages = await self._read(batch.undecided)
+            decided = await self._decide(room, messages, batch)
+        for id_ in batch.undecided:
+            if id_ not in messages:
+                self._services.tally.count(self._room_id, "unreadable")
+                if row := batch.known.get(id_):
+                    decided.append(
+                        Decided(row, Refused(_cause_of(row), "unreadable"), is_new=False)
+                    )
+        await self._record(batch, decided)
+
+    async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
+        """Look up what is known of a batch."""
         ids = list(dict.fromkeys(_message_id(mail) for mail in mails))
         scope = self._journal.scope
         known = await self._journal.read(lambda db: turns.find_all(db, scope, ids))
-        undecided = [id_ for id_ in ids if id_ not in known or known[id_].state == "received"]
-        messages = await self._read(undecided)
-        verdicts = await self._judge(room, messages, known, mails)
-        for id_ in undecided:
-            if id_ in known and id_ not in messages:
-                verdicts[id_] = Refused(Cause.MENTION, "unreadable")
-        await self._record(room, messages, verdicts, known, mails)
+        undecided = [
+            id_
+            for id_ in ids
+            if id_ not in known or (known[id_].state == "received" and id_ not in self._told)
+        ]
+        return Batch(mails, known, undecided)
 
     async def _read(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Return the messages in the order of their events."""
+        """Return the messages in the order of their events, without what cannot be read."""
         found = {id_: self._unmeant[id_] for id_ in ids if id_ in self._unmeant}
         for wait_s in (0.0, SECOND_LOOK_S):
             missing = [id_ for id_ in ids if id_ not in found]
             if missing:
                 await self._journal.clock.sleep(wait_s)
-                read = await self._services.server.read_messages(self._room_id, missing)
-                found.update({message.message_id: message for message in read})
-        for id_ in ids:
-            if id_ not in found:
-                self._services.tally.count(self._room_id, "unreadable")
+                found.update(await self._read_now(missing))
         return {id_: found[id_] for id_ in ids if id_ in found}
 
-    async def _judge(
-        self,
-        room: Room,
-        messages: Mapping[str, Message],
-        known: Mapping[str, TurnRow],
-        mails: Sequence[RoomMail],
-    ) -> dict[str, Verdict]:
-        mentioned = {mail.message_id for mail in mails if isinstance(mail, Mentioned)}
+    async def _read_now(self, ids: Sequence[str]) -> dict[str, Message]:
+        try:
+            read = await self._services.server.read_messages(self._room_id, ids)
+        except RequestRefusedError as error:
+            log.info("room %s cannot be read any more: %s", self._room_id, error)
+            self._services.directory.forget_room(self._room_id)
+            return {}
+        return {message.message_id: message for message in read}
+
+    async def _decide(
+        self, room: Room, messages: Mapping[str, Message], batch: Batch
+    ) -> list[Decided]:
+        """Decide about messages in their order; those that are not meant are passed over."""
         standings = await self._standings.of(room, list(messages.values()))
-        verdicts = dict[str, Verdict]()
+        decided = list[Decided]()
         asked = list[tuple[Place, str]]()
         for id_, message in messages.items():
-            path = Path.RECOVERED if id_ in known else Path.POSTED
-            says = id_ in mentioned
             standing = standings[id_]
             for place, asker_id in asked:
                 if place == standing.place:
                     standing = standing.after_question_of(asker_id, message.author_id)
-            inbound = self._inbound(room, message, standing, path, says_mentioned=says)
-            verdict = admit(inbound, self._services.policy)
+            verdict = admit(self._inbound(room, message, standing, batch), self._services.policy)
             if isinstance(verdict, Admitted):
                 asked.append((standing.place, message.author_id))
-            if isinstance(verdict, NotForUs) and path is Path.RECOVERED:
-                verdict = Refused(Cause.MENTION, verdict.cause)
-            verdicts[id_] = verdict
-        return verdicts
+            row = batch.known.get(id_)
+            if isinstance(verdict, NotForUs):
+                if row is None:
+                    self._pass_over(message, verdict)
+                else:
+                    decided.append(
+                        Decided(row, Refused(_cause_of(row), verdict.cause), is_new=False)
+                    )
+            else:
+                new = row or await receipt_of(room, message, verdict.cause, self._services)
+                decided.append(Decided(new, verdict, is_new=row is None))
+        return decided
 
-    def _inbound(
-        self,
-        room: Room,
-        message: Message,
-        standing: Standing,
-        path: Path,
-        *,
-        says_mentioned: bool,
-    ) -> Inbound:
+    def _inbound(self, room: Room, message: Message, standing: Standing, batch: Batch) -> Inbound:
         account = self._services.directory.account
         return Inbound(
             message=message,
             room=room,
-            path=path,
+            path=batch.path_of(message.message_id),
             own_id=account.user_id,
             own_login=account.login,
             author_may_speak=self._services.gateway.may_speak(message.author_id, standing.place),
             is_pair=room.kind is RoomKind.DIRECT
             and self._services.server.is_pair(room.room_id, message.author_id),
-            server_says_mentioned=says_mentioned,
+            server_says_mentioned=batch.is_mentioned(message.message_id),
             replies_to_own=standing.replies_to_own,
             answered_here=standing.answered_here,
             author_is_asker=standing.author_is_asker,
         )
 
-    async def _record(
-        self,
-        room: Room,
-        messages: Mapping[str, Message],
-        verdicts: Mapping[str, Verdict],
-        known: Mapping[str, TurnRow],
-        mails: Sequence[RoomMail],
-    ) -> None:
+    async def _record(self, batch: Batch, decided: Sequence[Decided]) -> None:
         """Write the receipts of what is meant, in one transaction, and tell the lanes."""
         draft = self._journal.draft()
-        meant = dict[str, tuple[str, Received]]()
-        for id_, verdict in verdicts.items():
-            if isinstance(verdict, NotForUs):
-                self._pass_over(messages[id_], verdict)
-                continue
-            row = known.get(id_) or await receipt_of(room, messages[id_], self._services)
-            if id_ not in known:
-                draft.receive(row)
-            self._unmeant.pop(id_, None)
-            meant[id_] = (row.session_key, Received(id_, verdict))
-        for mail in mails:
-            if isinstance(mail, MessagePosted) and mail.message_id in known:
-                draft.turn(known[mail.message_id], "repeat", reason="redelivered")
+        for each in decided:
+            if each.is_new:
+                draft.receive(each.row)
+        has_row = batch.known.keys() | {each.row.message_id for each in decided}
+        for id_, times in batch.repetitions().items():
+            for _ in range(times if id_ in has_row else 0):
+                draft.repeat(id_, "redelivered")
         if not draft.is_empty:
             with self._services.tally.taken() as counts:
                 at = self._journal.now()
                 draft.also(partial(ignored.add, scope=self._journal.scope, counts=counts, at=at))
                 await draft.commit()
-        for session_key, received in meant.values():
-            self._services.tell(THREAD, session_key, received)
+        for each in decided:
+            id_ = each.row.message_id
+            received = Received(id_, each.verdict)
+            await self._services.send(THREAD, each.row.session_key, received)
+            self._unmeant.pop(id_, None)
+            _remember(self._told, id_, None)
 
     def _pass_over(self, message: Message, verdict: NotForUs) -> None:
         """Count a message that leaves no row; remember it while the server may still speak."""
-        if message.message_id in self._unmeant:
-            return
-        self._services.tally.count(self._room_id, verdict.cause)
-        self._unmeant[message.message_id] = message
-        if len(self._unmeant) > REMEMBERED:
-            self._unmeant.popitem(last=False)
+        if message.message_id not in self._unmeant:
+            self._services.tally.count(self._room_id, verdict.cause)
+            _remember(self._unmeant, message.message_id, message)
+
+    def _leave(self, mails: Sequence[RoomMail], error: ChatError) -> None:
+        """Give up reading; whoever has a receipt is decided about at the next start."""
+        ids = {_message_id(mail) for mail in mails}
+        for _ in ids:
+            self._services.tally.count(self._room_id, "unreadable")
+        log.warning("room %s: %d messages could not be read: %s", self._room_id, len(ids), error)
 
 
 def _message_id(mail: RoomMail) -> str:
     return mail.row.message_id if isinstance(mail, RecoverMessage) else mail.message_id
+
+
+def _cause_of(row: TurnRow) -> Cause:
+    """Return why a message was meant when its receipt was written."""
+    return Cause(row.cause) if row.cause else Cause.MENTION
+
+
+def _remember(memory: OrderedDict[str, T], key: str, value: T) -> None:
+    """Put something into a memory that forgets what is oldest."""
+    memory[key] = value
+    if len(memory) > REMEMBERED:
+        memory.popitem(last=False)

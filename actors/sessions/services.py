@@ -12,8 +12,10 @@ from anyio.abc import TaskGroup
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.supervisor import Supervisor
 from .directory import Directory
+from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .journal import Journal
+from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
@@ -38,6 +40,14 @@ class Limits:
     """A stream that has been live for so long starts counting losses anew."""
     connect_wait_s: float = 8.0
     """How long `Desk.start` waits for the first outcome of the connection."""
+    reconnect_first_s: float = 1.0
+    """First wait before the stream is opened again; the next ones are longer."""
+    reconnect_longest_s: float = 60.0
+    """No wait before the stream is opened again is longer, whatever the server asks for."""
+    outage_wait_s: float = 300.0
+    """Longest wait, in all, for a server that cannot be reached by a read or a post."""
+    repair_wait_s: float = 0.2
+    """First wait before mail whose handler failed is handled again; the next ones are longer."""
 
 
 class RoomLocks:
@@ -72,6 +82,11 @@ class PromisesKept:
         promise = self._waiting.pop(delivery_id, None)
         if promise is not None:
             promise.keep(result)
+
+    def settle_all(self, result: DeliveryResult) -> None:
+        """Tell everybody who waits: the profile ends, and nobody else will."""
+        for delivery_id in list(self._waiting):
+            self.settle(delivery_id, result)
 
 
 class Tally:
@@ -133,6 +148,26 @@ class Services:
             SupervisorClosedError: the profile is being stopped.
         """
         self.supervisor.tell(Address(kind, key), mail)
+
+    async def send(self, kind: str, key: str, mail: object) -> None:
+        """Put a mail into an actor's mailbox as soon as there is room for it.
+
+        Only for whoever never gets mail from that actor: two that wait for each other's
+        mailbox would wait for ever.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        await self.supervisor.send(Address(kind, key), mail)
+
+    def give_up(self, error: UnusableConnectionError) -> None:
+        """Tell the connection that no retry helps, as a call has shown.
+
+        Raises:
+            MailboxFullError: it has been told often enough.
+            SupervisorClosedError: the profile is being stopped.
+        """
+        self.tell(CONNECTION, self.journal.scope, GiveUp(error))
 
     def tell_later(self, seconds: float, kind: str, key: str, mail: object) -> None:
         """Put a mail into an actor's mailbox after a while."""

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 import anyio
 
+from ..runtime.mailbox import SupervisorClosedError
 from .errors import ChatError, StreamLostError, UnusableConnectionError
 from .facts import RoomKind
 from .mail import (
@@ -57,19 +58,29 @@ class StreamReader:
     async def _run(self, number: int, gap: int, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                await self._identify(number)
-                async with aclosing(self._services.server.stream()) as events:
-                    async for event in events:
-                        await self._pass_on(number, gap, event)
-            except UnusableConnectionError as error:
-                self._tell(StreamIsRefused(number, error))
-            except StreamLostError as lost:
-                text = f"the stream ended: {lost.reason}"
-                self._tell(StreamIsLost(number, lost.reason, text, lost.retry_after_s))
-            except ChatError as error:
-                self._tell(StreamIsLost(number, "unreachable", str(error), 0.0))
-            else:
-                self._tell(StreamIsLost(number, "ended", "the stream ended without a word", 0.0))
+                self._tell(await self._read_to_the_end(number, gap))
+            except SupervisorClosedError:
+                log.debug("the stream is read no more: the profile is being stopped")
+
+    async def _read_to_the_end(self, number: int, gap: int) -> StreamIsLost | StreamIsRefused:
+        """Read a stream as long as it lasts, and return how it ended.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        try:
+            await self._identify(number)
+            async with aclosing(self._services.server.stream()) as events:
+                async for event in events:
+                    await self._pass_on(number, gap, event)
+        except UnusableConnectionError as error:
+            return StreamIsRefused(number, error)
+        except StreamLostError as lost:
+            text = f"the stream ended: {lost.reason}"
+            return StreamIsLost(number, lost.reason, text, lost.retry_after_s)
+        except ChatError as error:
+            return StreamIsLost(number, "unreachable", str(error), 0.0)
+        return StreamIsLost(number, "ended", "the stream ended without a word", 0.0)
 
     async def _identify(self, number: int) -> None:
         services = self._services

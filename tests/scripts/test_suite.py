@@ -93,6 +93,18 @@ def test_process_that_a_test_starts_is_measured(checkout: Checkout) -> None:
     assert "covered: 100.0 %" in ended.out
 
 
+def test_interrupted_suite_says_so_and_judges_nothing(checkout: Checkout) -> None:
+    """What was covered until then is no number."""
+    (checkout.root / "tests" / "test_break.py").write_text(
+        "import os, signal\n\n\ndef test_it() -> None:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+
+    ended = checkout.module("suite")
+
+    assert ended.code == 130
+    assert "covered" not in ended.out
+
+
 def test_selected_tests_are_not_measured(checkout: Checkout) -> None:
     """A part covers a part; judging it would only be in the way."""
     ended = checkout.module("suite", "tests/test_door.py")

@@ -105,7 +105,7 @@ class _Conversation:
         with anyio.move_on_after(ANSWERS_WITHIN_S):
             while True:
                 health = self._stage.gateway.state.health()
-                is_open = health is not None and health.open_turns + health.outbox_open > 0
+                is_open = health is not None and health.open_turns + health.parts_under_way > 0
                 if not is_open and anyio.current_time() - self._last_news >= QUIET_S:
                     return
                 self._screen.tick()
