@@ -27,6 +27,7 @@ from ..sessions.policy import ContextLimits, Policy
 from ..sessions.ports import ChatServer, Post
 from ..sessions.services import Limits
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
+from .server.editing import Editing
 from .server.faults import Call, Delivery, NoFaults
 from .server.feed import Ending
 from .server.frames import Event
@@ -34,6 +35,7 @@ from .server.pb import Proto
 from .server.posting import Draft, Posting
 from .server.realtime import Timing
 from .server.refusals import Code, RefusedError
+from .server.rows import Message
 from .server.sandbox import Sandbox
 
 __all__ = ["AgentFaults", "Colleague", "Open", "Posted", "Script", "colleague"]
@@ -273,6 +275,13 @@ class Colleague:
         room_id = self.rooms.get(room, room)
         fields = {"roomId": room_id, "eventId": message_id}
         await self._call(login, "MessageService/DeleteMessage", fields)
+
+    def retracts(self, message_id: str) -> None:
+        """Delete a message on the server, without a call; its author did it."""
+        world = self.sandbox.world
+        row = world.log.any(message_id)
+        if isinstance(row, Message):
+            Editing(world, Posting(world)).delete(world.accounts.require(row.actor_id), row)
 
     def renames(self, login: str, display_name: str) -> None:
         """Give an account another name for people to see."""

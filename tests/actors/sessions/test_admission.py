@@ -37,6 +37,7 @@ MESSAGE = Message(
     echo_of_id=None,
 )
 INBOUND = Inbound(
+    is_pair=False,
     message=MESSAGE,
     room=CHANNEL,
     path=Path.POSTED,

@@ -24,7 +24,7 @@ def lines_of(context: str | None) -> list[str]:
 async def asks(
     colleague: Colleague, login: str, body: str, *, thread: str | None = None, room: str = "R1"
 ) -> tuple[str, str | None]:
-    """Let somebody ask, wait for the answer, and return the message and what the agent was told."""
+    """Let somebody ask, wait for the answer; return the message and what the agent was told."""
     message_id = await colleague.says(login, body, thread=thread, room=room)
     await colleague.until_state(message_id, "answered")
     return message_id, colleague.gateway.orders[-1].context
@@ -297,7 +297,7 @@ class TestThreads:
     async def test_a_command_is_no_turn_and_its_thread_stays_where_it_is(
         self, open_colleague: Open
     ) -> None:
-        """The context rides beside the text, so a command parses; nobody's line is skipped (S24)."""
+        """Context rides beside the text, so a command parses; no line is skipped (S24)."""
         async with open_colleague() as colleague:
             m1 = await colleague.says("alice", "root")
             for number in range(3):
