@@ -15,6 +15,7 @@ from ..sessions.errors import (
     RequestRefusedError,
     ServerBusyError,
     ServerUnreachableError,
+    StreamLostError,
 )
 from ..sessions.facts import Account, Message, Page, Person, Place, Room
 from ..sessions.ports import Post
@@ -101,8 +102,9 @@ class ChattoServer:
             yield StreamOpened(stream.server_version)
             while True:
                 yield await stream.next_event()
-        except TokenRefusedError as error:
-            raise self._session.refusal() from error
+        except TokenRefusedError as error:  # whether another can be had, identifying finds out
+            reason = "authentication_required"
+            raise StreamLostError(reason) from error
         finally:
             await stream.aclose()
 
@@ -286,7 +288,8 @@ class ChattoServer:
         Looks at author, body, the message it points at and the time, which the server's clock
         gave: one that is up to 60 s behind ours is allowed for. Reads the thread, else the
         room, from the newest row backwards until the rows are older than that, so that
-        neither a busy thread nor a long time since the attempt hides the post.
+        neither a busy thread nor a long time since the attempt hides the post. A post that
+        points at a thread reply has to name the root: the server puts it into that thread.
 
         Args:
             post: what was posted.

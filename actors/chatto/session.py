@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from ..sessions.errors import (
-    CredentialRefusedError,
     OutcomeUnknownError,
     ServerUnreachableError,
     StreamLostError,
@@ -85,14 +84,10 @@ class Session:
                 token = await self._tokens.renew(token, wire.door.log_in)
             return await wire.open_stream(token)
         except TokenRefusedError as error:
-            raise self.refusal() from error
+            raise self._tokens.refusal() from error
         except ServerUnreachableError as error:  # of the login
             reason = "no_login"
             raise StreamLostError(reason) from error
-
-    def refusal(self) -> CredentialRefusedError:
-        """Return the error that says which setting to change, and how."""
-        return self._tokens.refusal()
 
     async def _call(
         self, method: "Rpc", request: Proto, deadline_s: float, when_unclear: WhenUnclear
@@ -113,7 +108,7 @@ class Session:
         try:
             return await call(token=token)
         except TokenRefusedError as error:
-            raise self.refusal() from error
+            raise self._tokens.refusal() from error
 
 
 def _open_wire(address: ServerAddress, limits: Limits) -> "Wire":

@@ -1,5 +1,6 @@
 """The token in use: where it comes from, and what happens when the server forgets it."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, assert_never
 
@@ -12,6 +13,8 @@ __all__ = ["LogIn", "TokenKeeper"]
 
 LogIn: TypeAlias = Callable[[Password], Awaitable[str]]
 """Turns a password into a token."""
+
+_log = logging.getLogger(__name__)
 
 
 class TokenKeeper:
@@ -53,6 +56,7 @@ class TokenKeeper:
             case Token():
                 raise self.refusal()
             case Password() as password:
+                _log.info("logging in to Chatto as %s", password.login)
                 return await log_in(password)
             case _:
                 assert_never(self._credential)

@@ -77,6 +77,10 @@ class ScriptedGateway:
         """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
         self.crashes: list[BaseException] = []
+        self.planned: list[HandOver] = []
+        """What it does with the next turns instead of running them: taken, one never starts."""
+        self.raises: list[Exception] = []
+        """What it raises instead of taking the next turns."""
         self.most_at_once = 0
         """The largest number of runs of one key that were ever under way together."""
         self._tasks = tasks
@@ -175,6 +179,10 @@ class ScriptedGateway:
             self.commands.append(order)
             self._tasks.start_soon(self._obey, key, order)
             return HandOver.TAKEN
+        if self.raises:
+            raise self.raises.pop(0)
+        if self.planned:
+            return self.planned.pop(0)
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)

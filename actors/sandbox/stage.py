@@ -63,12 +63,14 @@ class AgentFaults(NoFaults):
 
     def __init__(self) -> None:
         """Disturb nothing yet."""
-        self.before: list[Code] = []
-        """Refusals of posts without anything being posted, once each, in order."""
+        self.before: list[Code | None] = []
+        """Refusals of posts without anything being posted, once each, in order; None: none."""
         self.after: list[Code] = []
         """Refusals of posts although the message was posted, once each, in order."""
         self.delays: dict[str, float] = {}
         """Seconds that a call takes, by `Service/Method`."""
+        self.slow_answers: dict[str, float] = {}
+        """Seconds between what a call does and its answer, by `Service/Method`."""
         self.refused: dict[str, Code] = {}
         """Calls that are refused every time, by `Service/Method`."""
         self.repeated: set[str] = set()
@@ -85,9 +87,10 @@ class AgentFaults(NoFaults):
         if call.name in self.refused:
             raise RefusedError(self.refused[call.name], "planned")
         is_post = call.name == POST
-        if is_post and self.before:
-            raise RefusedError(self.before.pop(0), "planned")
+        if is_post and self.before and (code := self.before.pop(0)):
+            raise RefusedError(code, "planned")
         answer = await apply()
+        await anyio.sleep(self.slow_answers.get(call.name, 0))
         if is_post and self.after:
             raise RefusedError(self.after.pop(0), "planned")
         return answer
@@ -314,6 +317,13 @@ class Colleague:
         finally:
             db.close()
 
+    def write(self, sql: str, *params: object) -> None:
+        """Change the state file from outside: what another process, or a broken disk, may do."""
+        db = Database(self.state_path)
+        with db.conn:
+            db.execute(sql, params)
+        db.close()
+
     def state_of(self, message_id: str) -> str | None:
         """Return the state of a turn; None: the message has no row."""
         found = self.rows("select state from turns where message_id = ?", message_id)
@@ -336,7 +346,7 @@ class Colleague:
         """Wait until something is true; fails when it does not become true."""
         with anyio.fail_after(within_s):
             while not claim():  # noqa: ASYNC110 - rows are read from outside: they tell nobody
-                await anyio.sleep(0.01)
+                await anyio.sleep(0.02)
 
     async def until_state(self, message_id: str, state: str) -> None:
         """Wait until a turn is in a state."""
@@ -386,11 +396,13 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     async with sandbox as url, anyio.create_task_group() as tasks:
         state_path = tmp_path / "chatto" / "state.db"
         stage = Colleague(sandbox, url, state_path, script, faults, tasks, ids, made)
-        if is_started:
-            await stage.starts()
-        yield stage
-        await stage.stops()
-        tasks.cancel_scope.cancel()
+        try:
+            if is_started:
+                await stage.starts()
+            yield stage
+        finally:
+            await stage.stops()
+            tasks.cancel_scope.cancel()
 
 
 Open = Callable[..., AbstractAsyncContextManager[Colleague]]

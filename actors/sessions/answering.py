@@ -14,7 +14,7 @@ from .services import Services
 from .splitting import split
 from .turn import TurnActor
 
-__all__ = ["FAILED_INSIDE", "Answering", "result_of"]
+__all__ = ["FAILED_INSIDE", "NO_ANSWER", "Answering", "result_of"]
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,9 @@ UNSENT = DeliveryResult(DeliveryState.SUPERSEDED, (), "run_stopped")
 
 FAILED_INSIDE = DeliveryResult(DeliveryState.REFUSED, (), "failed_inside")
 """Our own code failed; the log has the traceback."""
+
+NO_ANSWER = "no_answer"
+"""What is missing of an answer that was never given."""
 
 BEING_STOPPED = frozenset({"correcting", "stopping"})
 
@@ -66,7 +69,7 @@ class Answering:
         missing = next((part for part in last if part.state != "delivered"), None)
         if missing is not None:
             return missing.reason or f"answer_{missing.state}"
-        return None if last else "no_answer"
+        return None if last else NO_ANSWER
 
     async def is_under_way(self, turn_id: str) -> bool:
         """Tell whether a part of a turn's answer is still to be brought out."""
@@ -81,7 +84,7 @@ class Answering:
             parts = [draft.part(part, "retry") for part in again]
         else:
             parts = await self._plan(draft, mail.outgoing, turn, bodies)
-        if turn is not None and mail.outgoing.is_final:
+        if turn is not None and turn.state != "folded" and mail.outgoing.is_final:
             turn.deliver(draft)
         await draft.commit()
         delivery_id = parts[0].delivery_id

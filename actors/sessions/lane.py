@@ -40,10 +40,12 @@ class Lane:
     def reported(self, message_id: str | None) -> TurnActor | None:
         """Return the turn a report of the gateway is about; None: a run that is no turn.
 
-        A run without a message is one the gateway resumed after a restart.
+        A run without a message is one the gateway resumed after a restart. A folded turn went
+        into a run of the gateway's own: whatever is reported of such a run is about it, too.
         """
-        if message_id is None:
-            turn = self.at_gateway()
-            return turn if turn and turn.state in {"interrupted", "processing"} else None
-        turn = self.find(message_id)
-        return turn if turn and turn.state in AT_GATEWAY else None
+        turn = self.find(message_id) if message_id is not None else None
+        if turn is not None and turn.state in AT_GATEWAY:
+            return turn
+        states = {"folded"} if message_id is not None else {"folded", "interrupted", "processing"}
+        turn = self.at_gateway()
+        return turn if turn is not None and turn.state in states else None

@@ -2,25 +2,19 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
-from ...machines.turn import Reason
 from ...store import room_sessions, threads, turns
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
-from .answering import Answering
-from .briefing import Brief, Briefing
-from .errors import ChatError
-from .facts import Person, RoomKind
+from .answering import NO_ANSWER, Answering
+from .dispatch import Dispatch
 from .holding import Holding
-from .inert import quotable_name
 from .journal import Draft
 from .lane import Lane
 from .mail import (
-    THREAD,
     Answer,
     DeliveryEnded,
     KeyReady,
@@ -31,16 +25,14 @@ from .mail import (
     RunStarted,
     ThreadMail,
 )
-from .ports import HandOver, TurnOrder
+from .ports import HandOver, RunOutcome
 from .services import Services
+from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
 
 __all__ = ["ThreadActor"]
 
 log = logging.getLogger(__name__)
-
-STOPPING_COMMANDS = frozenset({"stop", "new", "reset"})
-"""Commands of the gateway that end the run of their session."""
 
 
 class ThreadActor:
@@ -67,7 +59,7 @@ class ThreadActor:
         self._journal = services.journal
         self._lane = Lane(TurnActor(row, session) for row, session in waiting)
         self._holding = Holding(session_key, thread, services)
-        self._briefing = Briefing(session_key, services)
+        self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
 
     @classmethod
@@ -119,7 +111,7 @@ class ThreadActor:
         draft = self._journal.draft()
         if row is None or row.state != "received":
             # Told before and decided then; what was left to do is looked at again.
-            await self._pump(draft)
+            await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
         turn.judge(draft, mail.verdict)
@@ -127,16 +119,17 @@ class ThreadActor:
         if isinstance(mail.verdict, Bypassed):
             await self._bypass(draft, turn, mail.verdict.command)
         else:
-            await self._pump(draft)
+            await self._dispatch.pump(draft)
 
     async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
         """Let a command go past the lane, also while the run it is meant for is under way."""
         name = command[1:].split(maxsplit=1)[0].lower()
-        running = self._lane.at_gateway()
-        if name in STOPPING_COMMANDS and running is not None:
-            running.stop(draft, turn.row.author_id, name)
+        if name in STOPPING_COMMANDS:
+            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name)
         await draft.commit()
-        await self._services.gateway.hand_over(await self._order(turn, command))
+        taken = await self._services.gateway.hand_over(await self._dispatch.order(turn, command))
+        if taken is HandOver.NOT_TAKEN:
+            log.warning("%s: the gateway did not take the command /%s", self._key, name)
 
     # --- what the gateway reports -------------------------------------------------------------
 
@@ -145,21 +138,25 @@ class ThreadActor:
         if turn is None:
             log.debug("%s: a run of the gateway's own, or of a command, began", self._key)
             return
-        draft = self._journal.draft()
-        turn.start(draft)
-        await draft.commit()
+        if turn.state != "folded":
+            draft = self._journal.draft()
+            turn.start(draft)
+            await draft.commit()
 
     async def _run_ended(self, mail: RunEnded) -> None:
         turn = self._lane.reported(mail.message_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "delivering":
+        is_carried = turn is not None and turn.state == "folded"
+        if turn is not None and is_carried and mail.outcome is RunOutcome.SUCCESS:
+            await self._settle_answer(draft, turn)
+        elif turn is not None and turn.state == "delivering":
             # Whoever wanted the answer posted has been told, and will not ask again.
             await self._settle_answer(draft, turn)
         elif turn is not None:
             turn.end_run(draft, mail.outcome)
             self._lane.keep(turn)
         await self._holding.keep_token(draft)
-        await self._pump(draft)
+        await self._dispatch.pump(draft)
 
     async def _delivery_ended(self, mail: DeliveryEnded) -> None:
         turn = self._lane.find(mail.turn_id)
@@ -169,13 +166,15 @@ class ThreadActor:
             if failed is None or self._services.gateway.is_ready(self._key):
                 # Without a run nobody is left who could ask for the rest again.
                 await self._settle_answer(draft, turn)
-        await self._pump(draft)
+        await self._dispatch.pump(draft)
 
     async def _settle_answer(self, draft: Draft, turn: TurnActor) -> None:
         """Plan the end of a turn by what of its answer is in the room."""
         failure = await self._answering.failure_of(turn.row.message_id)
         if failure is None:
             turn.answer(draft)
+        elif failure == NO_ANSWER and turn.state == "folded":
+            turn.fall_silent(draft)
         else:
             turn.fail(draft, failure)
         self._lane.keep(turn)
@@ -189,14 +188,14 @@ class ThreadActor:
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
             await self._end_without_run(draft, turn)
-        await self._pump(draft)
+        await self._dispatch.pump(draft)
 
     async def _end_without_run(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn from before a restart that the gateway did not resume."""
+        """Plan the end of a turn that no run of the gateway will end any more."""
         if turn.state == "interrupted":
             turn.fail(draft, "not_resumed")
             self._lane.keep(turn)
-        elif turn.state == "delivering" and not await self._answering.is_under_way(
+        elif turn.state in {"delivering", "folded"} and not await self._answering.is_under_way(
             turn.row.message_id
         ):
             await self._settle_answer(draft, turn)
@@ -205,93 +204,8 @@ class ThreadActor:
         turn = self._lane.find(mail.message_id)
         draft = self._journal.draft()
         if turn is not None and turn.state == "handed" and turn.row.attempt == mail.attempt:
-            self._give_up(draft, turn, "not_taken")
-        await self._pump(draft)
-
-    # --- what goes out ------------------------------------------------------------------------
-
-    async def _pump(self, draft: Draft) -> None:
-        """Record what was decided; if the key is free, the next turn goes out with it."""
-        turn = self._next()
-        brief = await self._brief(draft, turn) if turn is not None else None
-        if turn is not None and brief is not None:
-            self._holding.hand_over(draft, turn, brief)
-        await draft.commit()
-        if turn is not None and brief is not None:
-            self._holding.settle(turn, brief)
-            await self._give(turn, brief)
-
-    async def _brief(self, draft: Draft, turn: TurnActor) -> Brief | None:
-        """Read what the turn is told; None: it does not go out now."""
-        try:
-            thread = await self._holding.review(draft, turn)
-            brief = await self._briefing.prepare(turn, thread)
-        except ChatError as error:
-            log.warning("%s: the conversation could not be read: %s", self._key, error)
-            self._holding.skip(draft, turn, "context_unreadable")
-            turn.fail(draft, "context_unreadable")
-            self._lane.keep(turn)
-            return None
-        # The read took its time: a run that the gateway began meanwhile goes first.
-        return brief if self._services.gateway.is_ready(self._key) else None
-
-    def _next(self) -> TurnActor | None:
-        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
-        turn = self._lane.waiting()
-        if turn is None or self._lane.at_gateway() is not None:
-            return None
-        return turn if self._services.gateway.is_ready(self._key) else None
-
-    async def _give(self, turn: TurnActor, brief: Brief) -> None:
-        """Act on a recorded hand-over."""
-        order = await self._order(turn, self._words(turn))
-        taken = await self._services.gateway.hand_over(_briefed(order, brief))
-        if taken is HandOver.TAKEN:
-            limit = self._services.limits.start_within_s
-            reminder = NotStarted(turn.row.message_id, turn.row.attempt)
-            self._services.tell_later(limit, THREAD, self._key, reminder)
-            return
-        draft = self._journal.draft()
-        if taken is HandOver.FOLDED:
-            turn.fold(draft, "gateway")
-        else:
-            self._give_up(draft, turn, "not_taken")
-        await self._pump(draft)
-
-    def _give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
-        """Plan the end of a turn that never ran: its session does not hold it."""
-        self._holding.undo(draft, turn)
-        turn.undo(draft, "fail", Reason(reason))
-        self._lane.keep(turn)
-
-    async def _order(self, turn: TurnActor, text: str) -> TurnOrder:
-        directory, row = self._services.directory, turn.row
-        room = directory.known_room(row.room_id)
-        author = Person(row.author_id, "", row.author_name)
-        try:
-            author = (await directory.people([author.user_id]))[author.user_id]
-        except ChatError as error:
-            log.debug("%s: name of the author not read: %s", self._key, error)
-        return TurnOrder(
-            message_id=row.message_id,
-            place=turn.place,
-            room_name=room.name if room else "",
-            author=author,
-            text=text,
-            posted_at=turn.posted_at,
-        )
-
-    def _words(self, turn: TurnActor) -> str:
-        """Return what the agent reads as the message.
-
-        In a direct conversation of several people the gateway names nobody, so it is done here.
-        """
-        row = turn.row
-        words = row.body or ""
-        is_direct = turn.place.kind is RoomKind.DIRECT
-        if not is_direct or self._services.server.is_pair(row.room_id, row.author_id):
-            return words
-        return f"[{quotable_name(row.author_name)}] {words}"
+            self._dispatch.give_up(draft, turn, "not_taken")
+        await self._dispatch.pump(draft)
 
     # --- after a restart ----------------------------------------------------------------------
 
@@ -316,20 +230,6 @@ class ThreadActor:
     def _recheck(self, draft: Draft, turn: TurnActor) -> None:
         if not self._services.gateway.may_speak(turn.row.author_id, turn.place):
             turn.refuse(draft, "author_not_allowed")
+            self._holding.skip(draft, turn, "author_not_allowed")
         elif turn.state == "admitted":
             turn.enqueue(draft)
-
-
-def _briefed(order: TurnOrder, brief: Brief) -> TurnOrder:
-    """Put beside a message what it is told with; never into its text, so that commands parse."""
-    pointer = brief.pointer
-    if pointer is None:
-        return replace(order, context=brief.context)
-    return replace(
-        order,
-        context=brief.context,
-        reply_to_id=pointer.message_id,
-        reply_to_text=pointer.text,
-        reply_to_author=pointer.author,
-        reply_to_is_own=pointer.is_own,
-    )

@@ -127,6 +127,10 @@ class TurnActor:
         """Plan that its answer is in the room."""
         self.row = draft.turn(self.row, "answer")
 
+    def fall_silent(self, draft: Draft) -> None:
+        """Plan that its run had nothing to say."""
+        self.row = draft.turn(self.row, "fall_silent")
+
     def fail(self, draft: Draft, reason: str) -> None:
         """Plan that no answer could be given."""
         self.row = draft.turn(self.row, "fail", Reason(reason))
@@ -154,7 +158,9 @@ class TurnActor:
         if self.state == "stopping":
             self.row = draft.turn(self.row, "end_run")
         elif outcome is RunOutcome.SUCCESS:
-            self.row = draft.turn(self.row, "fall_silent")
+            if self.state == "interrupted":
+                self.start(draft)  # its start was reported before the restart was noticed
+            self.fall_silent(draft)
         elif outcome is RunOutcome.FAILURE:
             self.fail(draft, "run_failed")
         else:

@@ -148,6 +148,12 @@ async def test_server_without_tls_is_not_chatto(door_to: DoorTo) -> None:
             await door_to(address).log_in(PASSWORD)
 
 
+async def test_name_that_can_be_none_is_not_chatto(door_to: DoorTo) -> None:
+    """Found only when it is to be resolved."""
+    with pytest.raises(NotChattoError, match="is no address"):
+        await door_to("http://\u2488com").log_in(PASSWORD)
+
+
 async def test_password_that_is_no_text_is_refused_and_not_quoted(door_to: DoorTo) -> None:
     """The error of the codec holds the whole text it could not encode."""
     with pytest.raises(ChatError, match="CHATTO_PASSWORD") as caught:

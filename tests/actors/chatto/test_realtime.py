@@ -13,7 +13,7 @@ from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import realtime as pb
 from hermes_chatto.actors.chatto.realtime import RealtimeStream, open_stream
 from hermes_chatto.actors.chatto.refusals import TokenRefusedError
-from hermes_chatto.actors.sandbox.odd_servers import Hangup, OddServer, OddStream, Page
+from hermes_chatto.actors.sandbox.odd_servers import Hangup, OddServer, OddStream, Page, Silence
 from hermes_chatto.actors.sessions.errors import ProtocolNotSpokenError, StreamLostError
 from hermes_chatto.actors.sessions.stream_events import MessageRetracted, PersonDeleted
 from websockets.asyncio.server import ServerConnection
@@ -229,11 +229,15 @@ async def test_ways_not_to_connect_have_names() -> None:
     async with OddServer(Hangup(b"SSH-2.0-odd\r\n")) as url:
         odd = await end_of(url.replace("http://", "ws://"))
         plain = await end_of(url.replace("http://", "wss://"))
+    async with OddServer(Silence()) as url:
+        hasty = Limits(handshake_timeout_s=0.05)
+        silent = await end_of(url.replace("http://", "ws://"), hasty)
     closed = await end_of("ws://127.0.0.1:1/")
     unknown = await end_of("ws://chat.invalid/")
 
     assert [odd.reason, plain.reason] == ["no_websocket", "tls"]
     assert [closed.reason, unknown.reason] == ["refused", "name_unknown"]
+    assert silent.reason == "connect_timeout"
 
 
 async def test_token_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -293,6 +297,14 @@ async def test_closing_handshake_is_a_loss(code: int) -> None:
         lost = await end_of(url)
 
     assert lost.reason == f"closed_{code}"
+
+
+async def test_end_before_a_word_is_a_loss() -> None:
+    """Also where it is noticed while our hello is written."""
+    async with OddStream(lambda connection: connection.close(1013)) as url:
+        lost = await end_of(url)
+
+    assert lost.reason == "closed_1013"
 
 
 async def test_broken_connection_is_a_loss() -> None:
