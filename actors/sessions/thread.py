@@ -221,7 +221,7 @@ class ThreadActor:
                 self._recheck(draft, turn)
             elif turn.state in {"handed", "processing"}:
                 turn.interrupt(draft, "process_ended")
-            elif turn.state in {"correcting", "stopping"}:
+            elif turn.state in {"correcting", "stopping", "folded"}:
                 turn.fail(draft, "process_died")
             self._lane.keep(turn)
         await draft.commit()

@@ -1,0 +1,56 @@
+"""What CONCEPTS says a turn costs is what it costs."""
+
+import re
+from pathlib import Path
+
+from hermes_chatto.actors.sandbox.stage import Colleague, colleague
+from hermes_chatto.tests.docs.documents import text_of
+
+CLAIM = re.compile(r"costs (\d+) transitions, the first of a session in a room (\d+)")
+MOST_BYTES = 8_000  # of the file per turn; CONCEPTS says about 5 KB
+
+
+async def question(profile: Colleague, body: str, thread: str | None = None) -> tuple[str, int]:
+    """Ask, and return the message and how many steps are about it."""
+    message_id = await profile.says("alice", body, thread=thread)
+    await profile.until_state(message_id, "answered")
+    steps = profile.rows("select count(*) from transitions where message_id = ?", message_id)
+    return message_id, int(str(steps[0][0]))
+
+
+async def test_a_turn_costs_as_many_steps_as_concepts_says(tmp_path: Path) -> None:
+    """A follow-up in a quiet thread, and the first question of a session."""
+    claimed = CLAIM.search(" ".join(text_of("CONCEPTS.md").split()))
+    assert claimed
+
+    async with colleague(tmp_path) as profile:
+        m1, first = await question(profile, "@hermes one")
+        _, follow_up = await question(profile, "@hermes two", thread=m1)
+
+    assert (str(follow_up), str(first)) == claimed.groups()
+
+
+async def test_a_quiet_turn_costs_one_read_and_one_post(tmp_path: Path) -> None:
+    """The question is read, its answer posted; nothing else is asked of the server."""
+    async with colleague(tmp_path) as profile:
+        m1, _ = await question(profile, "@hermes one")
+        before = profile.sandbox.calls.copy()
+        await question(profile, "@hermes two", thread=m1)
+        calls = profile.sandbox.calls - before
+
+    # One of the two posts is the question itself.
+    assert calls == {"MessageService/BatchGetMessages": 1, "MessageService/CreateMessage": 2}
+
+
+async def test_a_turn_takes_as_much_of_the_file_as_concepts_says(tmp_path: Path) -> None:
+    """Rows, indexes and the empty part of pages, over thirty turns."""
+    turns = 30
+    async with colleague(tmp_path) as profile:
+        m1, _ = await question(profile, "@hermes begin")
+        path = profile.state_path
+        before = sum(file.stat().st_size for file in path.parent.iterdir())
+        for number in range(turns):
+            await question(profile, f"@hermes {number}", thread=m1)
+    after = sum(file.stat().st_size for file in path.parent.iterdir())
+
+    assert after - before < turns * MOST_BYTES

@@ -1,0 +1,145 @@
+"""The lines README helps with are those the plugin really says."""
+
+import logging
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hermes_chatto.actors.bootstrap import open_state
+from hermes_chatto.actors.chatto.address import parse_address
+from hermes_chatto.actors.chatto.channel import foreign_protocol
+from hermes_chatto.actors.chatto.client import ChattoServer
+from hermes_chatto.actors.chatto.credential import Password, Token
+from hermes_chatto.actors.hermes.settings import (
+    Settings,
+    SettingsError,
+    missing_credential,
+    resolve,
+)
+from hermes_chatto.actors.hermes.values import Secret
+from hermes_chatto.actors.sandbox.stage import colleague
+from hermes_chatto.actors.sessions.errors import ChatError, NotChattoError
+from hermes_chatto.actors.sessions.policy import Policy
+from hermes_chatto.store.database import StoreError, open_database
+from hermes_chatto.tests.docs.documents import text_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+URL = "https://chat.example.org"
+BY_THE_GATEWAY = "Platform 'Chatto' requirements not met"
+
+
+def patterns() -> list[str]:
+    """Return the lines of README's table; `…` stands for anything."""
+    _, _, rest = text_of("README.md").partition("\n## Troubleshooting\n")
+    table, _, _ = rest.partition("\n## ")
+    cells = re.findall(r"^\| (.*?) \|", table, re.MULTILINE)
+    return [line for cell in cells for line in re.findall(r"`([^`]+)`", cell)]
+
+
+def fits(pattern: str, line: str) -> bool:
+    """Tell whether a line is the one a pattern is about."""
+    pieces = [re.escape(piece.strip()) for piece in pattern.split("…")]
+    return re.fullmatch(r".*".join(pieces) + ".*", line) is not None
+
+
+def no_variable(name: str) -> None:
+    """Be an environment without anything."""
+    del name
+
+
+def of_settings() -> Iterator[str]:
+    """Say what is wrong with settings."""
+    bare = Settings(url=URL)
+    for settings in (
+        Settings(),
+        bare,
+        Settings(url=URL, login="hermes"),
+        Settings(url=URL, password=Secret("p")),
+    ):
+        yield missing_credential(settings) or ""
+    yield from resolve(no_variable, {"read_timeout": "5m"}).warnings
+    with pytest.raises(SettingsError) as malformed:
+        resolve(no_variable, {"allowed_users": {"alice": True}})
+    yield str(malformed.value)
+    for address in ("chat.example.org", "https://"):
+        with pytest.raises(NotChattoError) as unusable:
+            parse_address(address)
+        yield str(unusable.value)
+
+
+def of_state(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
+    """Say what is wrong with a state file."""
+    newer, foreign, damaged = (folder / f"{name}.db" for name in ("newer", "foreign", "damaged"))
+    opened = open_database(newer, now=NOW)
+    opened.db.execute("update _sqlite_migrations set name = 'm999' where name like 'm002%'")
+    opened.db.conn.close()
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("create table recipes (name text)")
+    for path in (newer, foreign, folder / ("x" * 300) / "state.db"):
+        with pytest.raises(StoreError) as error:
+            open_database(path, now=NOW)
+        yield str(error.value)
+    open_database(damaged, now=NOW).db.conn.close()
+    with sqlite3.connect(damaged) as connection:
+        connection.execute("begin exclusive")
+        with pytest.raises(StoreError) as locked:
+            open_database(damaged, now=NOW, busy_timeout_s=0)
+    connection.close()
+    yield str(locked.value)
+    damaged.write_bytes(b"no database at all" * 100)
+    with caplog.at_level(logging.WARNING):
+        open_state(damaged).conn.close()
+    yield caplog.messages[-1]
+
+
+async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
+    """Say what is wrong with a server, or with what we know of it."""
+    policy = Policy(allowed_user_entries=("alice", "nobody"))
+    with caplog.at_level(logging.WARNING):
+        async with colleague(folder, policy=policy, rooms=(), is_started=False) as profile:
+            url = profile.url
+            for room in profile.sandbox.world.rooms.all():
+                room.is_universal = False
+            await profile.starts()
+            profile.cuts_stream()
+            await profile.until(lambda: any("next attempt" in line for line in caplog.messages))
+            for server in (
+                ChattoServer(url, Password("hermes", "wrong")),
+                ChattoServer(url, Token("wrong")),
+                ChattoServer(f"{url}/elsewhere", Password("hermes", "hermes-pass-1")),
+            ):
+                yield await error_of(server)
+    for line in caplog.messages:
+        yield line
+    yield await error_of(ChattoServer(url, Password("hermes", "hermes-pass-1")))
+    yield str(foreign_protocol("version 2"))
+
+
+async def error_of(server: ChattoServer) -> str:
+    """Return why a server gives no account."""
+    with pytest.raises(ChatError) as error:
+        await server.identify()
+    return str(error.value)
+
+
+async def test_readme_knows_what_the_plugin_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each line has its remedy there, and each line there is really said."""
+    said = [*of_settings(), *of_state(tmp_path, caplog)]
+    caplog.clear()
+    said += [line async for line in of_server(tmp_path, caplog)]
+    known = patterns()
+
+    unexplained = [line for line in said if not any(fits(pattern, line) for pattern in known)]
+    unheard = [
+        pattern
+        for pattern in known
+        if pattern != BY_THE_GATEWAY and not any(fits(pattern, line) for line in said)
+    ]
+
+    assert unexplained == []
+    assert unheard == []
