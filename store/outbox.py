@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlite_utils import Database
 
-from .rows import fetch_all, fetch_one, insert, upsert
+from .rows import fetch_all, fetch_one, insert, update
 
 __all__ = [
     "PartRow",
@@ -63,8 +63,12 @@ def add(db: Database, row: PartRow) -> None:
 
 
 def save(db: Database, row: PartRow) -> None:
-    """Give the row of a part these values."""
-    upsert(db, "outbox", row, KEYS)
+    """Give the row of a part these values.
+
+    Raises:
+        MissingRowError: there is no such part.
+    """
+    update(db, "outbox", row, KEYS)
 
 
 def find(db: Database, scope: str, outbox_id: str) -> PartRow | None:
@@ -80,13 +84,13 @@ def of_delivery(db: Database, scope: str, delivery_id: str) -> list[PartRow]:
 
 def of_turn(db: Database, scope: str, turn_id: str) -> list[PartRow]:
     """Return what was posted for a turn, in order of making."""
-    where = "scope = ? and turn_id = ? order by created_at, outbox_id"
+    where = "scope = ? and turn_id = ? order by seq"
     return fetch_all(db, PartRow, "outbox", where, (scope, turn_id))
 
 
 def not_closed(db: Database, scope: str) -> list[PartRow]:
     """Return the parts that are neither delivered nor superseded, in order of making."""
-    where = "scope = ? and state not in ('delivered', 'superseded') order by created_at, outbox_id"
+    where = "scope = ? and state not in ('delivered', 'superseded') order by seq"
     return fetch_all(db, PartRow, "outbox", where, (scope,))
 
 
@@ -119,7 +123,7 @@ def posted_in(db: Database, scope: str, room_id: str) -> frozenset[str]:
     """Return the messages of a room that parts became; the newest thousand."""
     rows = db.conn.execute(
         "select message_id from outbox where scope = ? and room_id = ? "
-        "and message_id is not null order by created_at desc limit 1000",
+        "and message_id is not null order by seq desc limit 1000",
         (scope, room_id),
     )
     return frozenset(message_id for (message_id,) in rows)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlite_utils import Database
 
-from .rows import fetch_all, fetch_one, insert, upsert
+from .rows import fetch_all, fetch_one, insert, update
 
 __all__ = [
     "TurnRow",
@@ -27,6 +27,8 @@ class TurnRow(NamedTuple):
     scope: str
     message_id: str
     room_id: str
+    room_name: str | None
+    """As it was called at the receipt; None: a direct conversation, it has none."""
     room_kind: str
     """`channel` or `direct`."""
     thread_root_id: str | None
@@ -46,7 +48,7 @@ class TurnRow(NamedTuple):
     received_at: str
     """Our time of the receipt."""
     lane_order: int
-    """Order of receipt over all lanes."""
+    """Order of receipt over all lanes; given by `receive`, never changed."""
     state: str
     reason: str | None
     cause: str | None
@@ -64,7 +66,7 @@ class TurnRow(NamedTuple):
     session_token: str | None
     """The conversation that holds it; None: none does (not handed over, or that was undone)."""
     command: str | None
-    """The command it is, from its slash on; None: it is none."""
+    """Name of the command it is, with its slash; None: it is none."""
     updated_at: str
     closed_at: str | None
     """When it came to rest; None while something is still to be done about it."""
@@ -76,13 +78,16 @@ def receive(db: Database, row: TurnRow) -> None:
     Raises:
         sqlite3.IntegrityError: the message has a row already.
     """
-    newest = db.conn.execute("select coalesce(max(lane_order), 0) from turns").fetchone()[0]
-    insert(db, "turns", row._replace(lane_order=newest + 1))
+    insert(db, "turns", row, but=("lane_order",))
 
 
 def save(db: Database, row: TurnRow) -> None:
-    """Give the row of a turn these values."""
-    upsert(db, "turns", row, KEYS)
+    """Give the row of a turn these values.
+
+    Raises:
+        MissingRowError: the message has no receipt.
+    """
+    update(db, "turns", row, KEYS, but=("lane_order",))
 
 
 def find(db: Database, scope: str, message_id: str) -> TurnRow | None:
@@ -144,6 +149,7 @@ def not_closed(db: Database, scope: str) -> list[TurnRow]:
 
 def last_answered(db: Database, scope: str, session_key: str) -> TurnRow | None:
     """Return the newest turn of a session key that was answered, or None."""
+    # The list of states stands like this in the index `turns_answered`, or SQLite walks the lane.
     where = (
         "scope = ? and session_key = ? and state in ('answered', 'silent') "
         "order by lane_order desc"

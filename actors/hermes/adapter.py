@@ -20,6 +20,7 @@ from .environment import profile_variable
 from .gateway_port import GatewayPort, key_of_source
 from .profile import Profile, current_profile
 from .send_results import not_posted, said_to_gateway
+from .session_ends import SessionEnds, Subscription
 from .settings import (
     Settings,
     SettingsError,
@@ -57,16 +58,21 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     splits_long_messages = True
     supports_code_blocks = True
 
-    def __init__(self, config: PlatformConfig, load_desk: LoadDesk) -> None:
+    def __init__(
+        self, config: PlatformConfig, load_desk: LoadDesk, session_ends: SessionEnds
+    ) -> None:
         """Take the configuration; nothing is read or opened before `connect`.
 
         Args:
             config: the platform's block; two defaults that suit a shared server are written
                 into it, where the operator has not decided otherwise.
             load_desk: called once per connect.
+            session_ends: where the plugin's hook tells of agents that ended.
         """
         super().__init__(config, Platform(PLATFORM_NAME))
         self._load_desk = load_desk
+        self._session_ends = session_ends
+        self._hearing: Subscription | None = None
         self._port: GatewayPort | None = None
         self._desk: Desk | None = None
         # The gateway would offer a pairing code to strangers and post its own notices into the
@@ -100,6 +106,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         self._settle_home(settings)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
+        self._hearing = self._session_ends.subscribe(self._port.runs.session_ended)
         self._desk = open_desk(settings, self._port, current_profile())
         try:
             await self._desk.start()
@@ -111,6 +118,8 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     async def disconnect(self) -> None:
         """Stop the sessions in order; what is not finished stays in the rows."""
         desk, self._desk = self._desk, None
+        if self._hearing is not None:
+            self._session_ends.unsubscribe(self._hearing)
         if self._port is not None:
             self._port.close()
         if desk is not None:
@@ -183,15 +192,21 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
 
     async def on_processing_start(self, event: MessageEvent) -> None:
         """Tell that a run began."""
+        key = key_of_source(self, event.source)
+        if self._port is not None:
+            self._port.runs.began(key, event.message_id, event.source)
         if self._desk is not None:
-            self._desk.run_started(key_of_source(self, event.source), event.message_id)
+            self._desk.run_started(key, event.message_id)
 
     async def on_processing_complete(
         self, event: MessageEvent, outcome: ProcessingOutcome
     ) -> None:
         """Tell that a run ended."""
+        key = key_of_source(self, event.source)
+        if self._port is not None:
+            in_order = outcome is not ProcessingOutcome.CANCELLED
+            self._port.runs.ended(key, event.message_id, in_order=in_order)
         if self._desk is not None:
-            key = key_of_source(self, event.source)
             self._desk.run_ended(key, event.message_id, OUTCOMES[outcome])
 
     def resolved_allowlist_user_ids(self) -> frozenset[str]:

@@ -10,9 +10,11 @@ from gateway.platforms.base import BasePlatformAdapter, MessageEvent, MessageTyp
 from gateway.session import SessionSource, build_session_key
 
 from ..sessions.facts import Person, Place, RoomKind
-from ..sessions.ports import ConnectionReport, HandOver, TurnOrder
+from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
 from .conversations import Conversations
 from .ready_watch import ReadyWatch
+from .run_control import RunControl
+from .runs import Runs
 from .settings import Settings
 
 __all__ = ["ChatType", "GatewayPort", "key_of_source"]
@@ -60,6 +62,8 @@ class GatewayPort:
         self._slot_held_since: dict[str, float] = {}
         self._is_lost = False
         self._conversations = Conversations(adapter)
+        self._runs = Runs(adapter, monotonic)
+        self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
         self._background: set[asyncio.Task[None]] = set()
 
@@ -73,9 +77,15 @@ class GatewayPort:
         """The accounts the operator's list names, as far as they were resolved."""
         return self._allowed_ids
 
+    @property
+    def runs(self) -> Runs:
+        """Who runs; told by the hooks."""
+        return self._runs
+
     def close(self) -> None:
-        """Watch no key any more."""
+        """Watch no key and no run any more."""
         self._watch.close()
+        self._runs.close()
 
     def session_key(self, place: Place) -> str:
         """Return the gateway's own key of the session for a place."""
@@ -142,18 +152,22 @@ class GatewayPort:
         event = self._event(order)
         key = key_of_source(self._adapter, event.source)
         if self._is_guarded(key):
-            return await self._hand_over_beside_a_run(event)
+            return await self._hand_over_beside_a_run(event, key)
+        self._runs.began(key, order.message_id, event.source)
         await self._adapter.handle_message(event)
-        return HandOver.TAKEN if self._got_a_run(event, key) else HandOver.NOT_TAKEN
+        if self._got_a_run(event, key):
+            return HandOver.TAKEN
+        self._runs.ended(key, order.message_id, in_order=True)
+        return HandOver.NOT_TAKEN
 
-    async def _hand_over_beside_a_run(self, event: MessageEvent) -> HandOver:
+    async def _hand_over_beside_a_run(self, event: MessageEvent, key: str) -> HandOver:
         """Give an event to a busy key.
 
         There the gateway may answer before its call returns, and `/stop` also waits for the
         run. The answer goes through the sessions, which wait for this method: so the call
         gets a task of its own, and is waited for only as long as the flag may take.
         """
-        task = self._in_background(self._adapter.handle_message(event))
+        task = self._in_background(self._control.give(event, key))
         if not event.is_command():
             await asyncio.wait({task}, timeout=DECISION_S)
         accepted = getattr(event, "_gateway_accepted", False)
@@ -166,6 +180,10 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
+    async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
+        """Stop the run of a message, wait until it is really over, and take its message out."""
+        return await self._control.stop(session_key, message_id, within_s=within_s)
+
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Tell the gateway how the connection is.
 
@@ -176,10 +194,8 @@ class GatewayPort:
             case ConnectionReport.LIVE:
                 self._mark(is_lost=False)
             case ConnectionReport.LOST:
-                logger.warning("Chatto: %s", text)
                 self._mark(is_lost=True)
             case ConnectionReport.REFUSED:
-                logger.error("Chatto: %s", text)
                 self._adapter._set_fatal_error(  # noqa: SLF001
                     "chatto_refused", text, retryable=False
                 )
@@ -227,7 +243,7 @@ class GatewayPort:
         )
         if is_closing or not self._is_gate_open() or self._is_guarded(session_key):
             return False
-        return not self._is_slot_held(session_key)
+        return not (self._is_slot_held(session_key) or self._runs.is_agent_left(session_key))
 
     def _is_guarded(self, session_key: str) -> bool:
         """Tell whether the adapter's own task holds the key; a finished one does not."""

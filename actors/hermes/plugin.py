@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.util
 import logging
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from gateway.config import PlatformConfig
@@ -10,6 +11,7 @@ from gateway.platform_registry import PlatformEntry
 
 from .adapter import PLATFORM_NAME, ChattoAdapter, LoadDesk, OpenDesk
 from .environment import profile_variable
+from .session_ends import SessionEnds
 from .settings import Settings, SettingsError, missing_credential, resolve, split_home
 
 __all__ = ["LoadDesk", "OpenDesk", "register"]
@@ -40,18 +42,23 @@ class Registrar(Protocol):
         """Register a platform; unknown names are an error."""
         ...
 
+    def register_hook(self, name: str, callback: Callable[..., object]) -> object:
+        """Have a function called with what the gateway says about an event."""
+        ...
+
 
 def register(context: object, load_desk: LoadDesk) -> None:
-    """Register the platform `chatto`.
+    """Register the platform `chatto`, and the hook that tells when an agent's run ended.
 
     Args:
         context: the gateway's plugin context.
         load_desk: see `LoadDesk`; called at connect.
     """
+    session_ends = SessionEnds()
     entry: dict[str, object] = {
         "name": PLATFORM_NAME,
         "label": "Chatto",
-        "adapter_factory": lambda config: ChattoAdapter(config, load_desk),
+        "adapter_factory": lambda config: ChattoAdapter(config, load_desk, session_ends),
         "check_fn": has_dependencies,
         # without validate_config: a bad setting then ends in connect, which can say what is wrong
         "is_connected": is_set_up,
@@ -69,6 +76,7 @@ def register(context: object, load_desk: LoadDesk) -> None:
     known = {described.name for described in dataclasses.fields(PlatformEntry)}
     registrar = cast("Registrar", context)
     registrar.register_platform(**{name: entry[name] for name in entry if name in known})
+    registrar.register_hook("on_session_end", session_ends.tell)
 
 
 def has_dependencies() -> bool:

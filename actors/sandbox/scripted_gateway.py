@@ -19,6 +19,7 @@ from ..sessions.ports import (
     HandOver,
     Outgoing,
     RunOutcome,
+    RunStop,
     TurnOrder,
 )
 
@@ -40,15 +41,20 @@ class Session:
     """A conversation of the gateway."""
 
     token: str | None = None
-    message_ids: set[str] = field(default_factory=set)
+    message_ids: list[str] = field(default_factory=list)
+    """The messages its transcript holds, in order."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Slot:
     """A run under way."""
 
+    message_id: str | None
     outcome: RunOutcome = RunOutcome.CANCELLED
     """How it ends, as far as is known."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    is_over: anyio.Event = field(default_factory=anyio.Event)
+    is_end_reported: bool = False
 
 
 class ScriptedGateway:
@@ -87,7 +93,7 @@ class ScriptedGateway:
         self._allowed = frozenset(allowed)
         self._resolved: frozenset[str] = frozenset()
         self._desk: Desk | None = None
-        self._running: dict[str, list[anyio.CancelScope]] = {}
+        self._running: dict[str, list[_Slot]] = {}
         self._awaited: set[str] = set()
         self._is_open = True
 
@@ -112,16 +118,16 @@ class ScriptedGateway:
             session_key: of the conversation.
             order: what the agent is asked; None: it is silent.
         """
-        scope = anyio.CancelScope()
-        self._running.setdefault(session_key, []).append(scope)
-        self._tasks.start_soon(self._resume, session_key, order, scope)
+        slot = _Slot(None)
+        self._running.setdefault(session_key, []).append(slot)
+        self._tasks.start_soon(self._resume, session_key, order, slot)
 
     def dies(self) -> None:
         """End every run without another word, as the end of the process does."""
         self._desk = None
-        for scopes in self._running.values():
-            for scope in scopes:
-                scope.cancel()
+        for slots in self._running.values():
+            for slot in slots:
+                slot.scope.cancel()
 
     # --- the port -----------------------------------------------------------------------------
 
@@ -161,7 +167,7 @@ class ScriptedGateway:
     ) -> frozenset[str]:
         """Return which of these messages were turns of the conversation."""
         session = self.sessions.get(session_key, Session())
-        return frozenset(message_ids) & session.message_ids
+        return frozenset(message_ids) & frozenset(session.message_ids)
 
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
@@ -183,15 +189,32 @@ class ScriptedGateway:
             raise self.raises.pop(0)
         if self.planned:
             return self.planned.pop(0)
+        self.sessions.setdefault(key, Session()).message_ids.append(order.message_id)
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
-        self.sessions.setdefault(key, Session()).message_ids.add(order.message_id)
-        scope = anyio.CancelScope()
-        self._running.setdefault(key, []).append(scope)
+        slot = _Slot(order.message_id)
+        self._running.setdefault(key, []).append(slot)
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
-        self._tasks.start_soon(self._run, key, order, scope)
+        self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
+
+    async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
+        """Cancel the agent, report the end of the run at once, and wait for the agent.
+
+        An agent that shields itself is a tool that does not look for interrupts.
+        """
+        slots = self._running.get(session_key, [])
+        slot = next((each for each in slots if each.message_id in {message_id, None}), None)
+        if slot is None:
+            return RunStop.NO_RUN
+        slot.scope.cancel()
+        slot.outcome = RunOutcome.CANCELLED
+        self._report_end(session_key, slot)
+        with anyio.move_on_after(within_s):
+            await slot.is_over.wait()
+            return self._take_out(session_key, message_id)
+        return RunStop.DOES_NOT_END
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Keep what was reported."""
@@ -215,29 +238,39 @@ class ScriptedGateway:
             raise LookupError(message)
         return self._desk
 
-    async def _run(self, key: str, order: TurnOrder, scope: anyio.CancelScope) -> None:
-        with self._slot(key, order.message_id, scope) as slot:
+    async def _run(self, key: str, order: TurnOrder, slot: _Slot) -> None:
+        with self._reported(key, slot):
             slot.outcome = await self._answer(order)
 
-    async def _resume(self, key: str, order: TurnOrder | None, scope: anyio.CancelScope) -> None:
-        with self._slot(key, None, scope) as slot:
+    async def _resume(self, key: str, order: TurnOrder | None, slot: _Slot) -> None:
+        with self._reported(key, slot):
             slot.outcome = RunOutcome.SUCCESS
             if order is not None:
                 slot.outcome = await self._answer(order)
 
     @contextmanager
-    def _slot(
-        self, key: str, message_id: str | None, scope: anyio.CancelScope
-    ) -> Iterator["_Slot"]:
+    def _reported(self, key: str, slot: _Slot) -> Iterator[None]:
         """Report the start and the end of a run, unless the process dies under it."""
-        slot = _Slot()
-        self.desk.run_started(key, message_id)
-        with scope:
-            yield slot
-        if self._desk is not None:
-            self._desk.run_ended(key, message_id, slot.outcome)
-        self._running[key].remove(scope)
+        self.desk.run_started(key, slot.message_id)
+        with slot.scope:
+            yield
+        self._report_end(key, slot)
+        self._running[key].remove(slot)
+        slot.is_over.set()
         self._tell_ready(key)
+
+    def _report_end(self, key: str, slot: _Slot) -> None:
+        if self._desk is not None and not slot.is_end_reported:
+            slot.is_end_reported = True
+            self._desk.run_ended(key, slot.message_id, slot.outcome)
+
+    def _take_out(self, key: str, message_id: str) -> RunStop:
+        held = self.sessions.get(key, Session()).message_ids
+        if message_id in held[:-1]:
+            return RunStop.LEFT_IN_TRANSCRIPT
+        if held and held[-1] == message_id:
+            held.pop()
+        return RunStop.ENDED
 
     async def _answer(self, order: TurnOrder) -> RunOutcome:
         try:
@@ -252,8 +285,8 @@ class ScriptedGateway:
 
     async def _obey(self, key: str, order: TurnOrder) -> None:
         if order.text.startswith(("/stop", "/new", "/reset")):
-            for scope in self._running.get(key, []):
-                scope.cancel()
+            for slot in self._running.get(key, []):
+                slot.scope.cancel()
         if order.text.startswith(("/new", "/reset")):
             self.sessions[key] = Session()
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))

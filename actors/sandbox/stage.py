@@ -123,6 +123,8 @@ class Script:
     edge: EdgeLimits = field(default_factory=EdgeLimits)
     around: Callable[[ChatServer], ChatServer] = _as_it_is
     """Puts something between the sessions and the server."""
+    opened: Callable[[Database], object] = id
+    """Called with the state file of a start, as soon as it is open."""
     is_gate_open: bool = True
     """Whether the gateway takes turns from the start."""
 
@@ -179,13 +181,18 @@ class Colleague:
             policy=self.script.policy,
             context=self.script.context,
             limits=self.script.limits,
-            open_state=lambda: open_database(self.state_path, now=datetime.now(UTC)).db,
+            open_state=self._open_state,
             clock=SystemClock(),
         )
         desk = SessionsDesk(equipment, gateway)
         gateway.serve(desk)
         self._gateway, self._desk = gateway, desk
         await desk.start()
+
+    def _open_state(self) -> Database:
+        db = open_database(self.state_path, now=datetime.now(UTC)).db
+        self.script.opened(db)
+        return db
 
     async def stops(self) -> None:
         """Stop the profile in order; does nothing when it does not run.

@@ -61,21 +61,26 @@ class Answering:
 
     async def failure_of(self, turn_id: str) -> str | None:
         """Say what is missing of a turn's answer; None: all of it is in the room."""
+        answer = await self._answer_of(turn_id)
+        missing = _first_missing(answer)
+        if missing is not None:
+            return missing.reason or f"answer_{missing.state}"
+        return None if answer else NO_ANSWER
+
+    async def is_under_way(self, turn_id: str) -> bool:
+        """Tell whether a turn's answer is still being brought out; it stops at a refused part."""
+        missing = _first_missing(await self._answer_of(turn_id))
+        return missing is not None and missing.state in {"pending", "sending", "uncertain"}
+
+    async def _answer_of(self, turn_id: str) -> Sequence[PartRow]:
+        """Return the parts of a turn's answer.
+
+        After a refused answer the gateway may have posted another: the last one counts.
+        """
         scope = self._journal.scope
         parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
         answers = [part for part in parts if part.kind == "answer"]
-        # After a refused answer the gateway may have posted another: the last one counts.
-        last = [part for part in answers if part.delivery_id == answers[-1].delivery_id]
-        missing = next((part for part in last if part.state != "delivered"), None)
-        if missing is not None:
-            return missing.reason or f"answer_{missing.state}"
-        return None if last else NO_ANSWER
-
-    async def is_under_way(self, turn_id: str) -> bool:
-        """Tell whether a part of a turn's answer is still to be brought out."""
-        scope = self._journal.scope
-        parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
-        return any(part.state in {"pending", "sending", "uncertain"} for part in parts)
+        return [part for part in answers if part.delivery_id == answers[-1].delivery_id]
 
     async def _send(self, mail: Answer, turn: TurnActor | None, bodies: Sequence[str]) -> None:
         draft = self._journal.draft()
@@ -173,10 +178,14 @@ def digest_of(body: str) -> str:
 def result_of(parts: Sequence[PartRow]) -> DeliveryResult:
     """Read off its parts how a delivery ended."""
     posted = tuple(part.message_id for part in parts if part.message_id is not None)
-    missing = next((part for part in parts if part.state != "delivered"), None)
+    missing = _first_missing(parts)
     if missing is None:
         return DeliveryResult(DeliveryState.DELIVERED, posted)
     if missing.state == "superseded":
         return DeliveryResult(DeliveryState.SUPERSEDED, posted, missing.reason)
     state = DeliveryState.PARTIAL if posted else DeliveryState.REFUSED
     return DeliveryResult(state, posted, missing.reason, is_retryable=missing.reason == "busy")
+
+
+def _first_missing(parts: Sequence[PartRow]) -> PartRow | None:
+    return next((part for part in parts if part.state != "delivered"), None)

@@ -76,6 +76,14 @@ class Directory:
             self._kinds[room_id] = found.kind
         return found
 
+    def id_of(self, room: str) -> str:
+        """Return the ID of a room that is given by its ID or, in any case, by its name."""
+        if room in self._rooms:
+            return room
+        named = (known for known in self._rooms.values() if known.name.lower() == room.lower())
+        found = next(named, None)
+        return found.room_id if found else room
+
     def kind_of(self, room_id: str) -> RoomKind:
         """Return the kind of a room; an unknown one is taken for a direct conversation.
 

@@ -18,7 +18,7 @@ __all__ = ["Holding"]
 
 log = logging.getLogger(__name__)
 
-CLEAN_SLATES = frozenset({"new", "reset"})
+CLEAN_SLATES = frozenset({"/new", "/reset"})
 """Commands after which a conversation begins anew, and nothing older is told to it."""
 
 
@@ -152,7 +152,7 @@ class Holding:
             "clear",
             Frontier(command.message_id),
             message_id=message_id,
-            reason=(command.command or "").split(maxsplit=1)[0],
+            reason=command.command,
             frontier_at=command.posted_at,
             **fresh,
         )
@@ -168,8 +168,7 @@ class Holding:
         )
         if command is None or command.lane_order < newest or command.command is None:
             return None
-        name = command.command[1:].split(maxsplit=1)[0].lower()
-        return command if name in CLEAN_SLATES else None
+        return command if command.command.lower() in CLEAN_SLATES else None
 
     async def _news(self, thread: ThreadRow, turn: TurnActor) -> str | None:
         """Say what the session lacks before a trigger; None: nothing, no read is needed."""

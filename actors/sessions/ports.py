@@ -24,6 +24,7 @@ __all__ = [
     "Outgoing",
     "Post",
     "RunOutcome",
+    "RunStop",
     "TurnOrder",
 ]
 
@@ -185,6 +186,20 @@ class ConnectionReport(Enum):
     """Given up; only another setting helps. Not retryable."""
 
 
+class RunStop(Enum):
+    """What became of a run that was to be stopped."""
+
+    ENDED = "ended"
+    """It is over, and no later prompt holds its message."""
+    LEFT_IN_TRANSCRIPT = "left_in_transcript"
+    """It is over, but its message stays in the session: somebody said something after it there
+    (a text the gateway took into the run), or the transcript could not be changed."""
+    DOES_NOT_END = "does_not_end"
+    """Still running. The stop goes on, and the key is not ready before it is over."""
+    NO_RUN = "no_run"
+    """Nothing of that message was running."""
+
+
 class Gateway(Protocol):
     """The Hermes gateway this plugin runs in."""
 
@@ -225,13 +240,29 @@ class Gateway(Protocol):
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now.
 
-        That is: the start-up gate is open and no run of the key is under way. A False is
-        followed by `Desk.key_ready` as soon as it turns True.
+        That is: the start-up gate is open, no run of the key is under way, and no agent of a
+        stopped one is still at work. A False is followed by `Desk.key_ready` as soon as it
+        turns True.
         """
         ...
 
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
+        ...
+
+    async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
+        """Stop the run of a message, wait until it is really over, and take its message out.
+
+        The `Desk` is told of the run's end as of any other (cancelled), before this returns.
+        Call it in a task of its own, never from within a report of the gateway. Cancelled, it
+        leaves the stop to go on by itself.
+
+        Args:
+            session_key: of the conversation.
+            message_id: the run's message. A run the gateway started itself, after a restart,
+                counts as that of any message of the key.
+            within_s: longest wait in seconds; a running tool is asked to end, not killed.
+        """
         ...
 
     async def report(self, what: ConnectionReport, text: str) -> None:

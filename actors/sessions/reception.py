@@ -80,6 +80,8 @@ class Reception:
             return "room_not_answered"
         kind = services.directory.kind_of(event.room_id)
         root = event.message_id if kind is RoomKind.CHANNEL else None
-        if not services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
-            return "author_not_allowed"
-        return None
+        if services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
+            return None
+        if services.policy.strangers_reach_gateway and kind is RoomKind.DIRECT:
+            return None
+        return "author_not_allowed"

@@ -10,9 +10,9 @@ from typing import TypeVar
 from ...store import ignored, turns
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .admission import Admitted, Bypassed, Cause, Inbound, NotForUs, Path, Refused, admit
 from .errors import (
-    ChatError,
     RequestRefusedError,
     ServerBusyError,
     ServerUnreachableError,
@@ -35,6 +35,9 @@ REMEMBERED = 256  # messages: what the server, or a repetition, says of them com
 
 BY_SERVER = frozenset({Cause.ROLE.value, Cause.BROADCAST.value})
 """Causes that only the server's verdict gives, which it says once."""
+
+LATER = (ServerUnreachableError, ServerBusyError, StoreBusyError, StoreUnavailableError)
+"""Errors that a wait may heal: a server that does not answer, a disk that is full."""
 
 T = TypeVar("T")
 
@@ -105,8 +108,8 @@ class RoomActor:
     async def handle(self, mails: Sequence[RoomMail]) -> None:
         """Read, decide, record the receipts, then tell the lanes.
 
-        Until the receipts are written nothing has happened, so a server that does not answer is
-        simply asked again. Receipts of before that could not be read are left for a new start.
+        Until the receipts are written nothing has happened, so what a wait may heal is simply
+        tried again. Receipts of before that could not be read are left for a new start.
         """
         limits = self._services.limits
         longest_s = max(LONGEST_WAIT_S, limits.first_wait_s)
@@ -115,7 +118,7 @@ class RoomActor:
         while True:
             try:
                 await self._take(mails)
-            except (ServerUnreachableError, ServerBusyError) as error:
+            except LATER as error:
                 wait_s = next(waits)
                 patience_s -= wait_s
                 if patience_s < 0:
@@ -251,7 +254,7 @@ class RoomActor:
             self._services.tally.count(self._room_id, verdict.cause)
             _remember(self._unmeant, message.message_id, message)
 
-    def _leave(self, mails: Sequence[RoomMail], error: ChatError) -> None:
+    def _leave(self, mails: Sequence[RoomMail], error: Exception) -> None:
         """Give up reading; whoever has a receipt is decided about at the next start."""
         ids = {_message_id(mail) for mail in mails}
         for _ in ids:

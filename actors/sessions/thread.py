@@ -9,8 +9,9 @@ from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
-from .answering import NO_ANSWER, Answering
+from .answering import Answering
 from .dispatch import Dispatch
+from .ending import Ending
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
@@ -25,7 +26,7 @@ from .mail import (
     RunStarted,
     ThreadMail,
 )
-from .ports import HandOver, RunOutcome
+from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
@@ -61,6 +62,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._ending = Ending(self._lane, self._answering)
 
     @classmethod
     async def load(cls, session_key: str, services: Services) -> "ThreadActor":
@@ -117,19 +119,20 @@ class ThreadActor:
         turn.judge(draft, mail.verdict)
         self._lane.keep(turn)
         if isinstance(mail.verdict, Bypassed):
-            await self._bypass(draft, turn, mail.verdict.command)
+            await self._bypass(draft, turn, mail.verdict)
         else:
             await self._dispatch.pump(draft)
 
-    async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
-        """Let a command go past the lane, also while the run it is meant for is under way."""
-        name = command[1:].split(maxsplit=1)[0].lower()
-        if name in STOPPING_COMMANDS:
-            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name)
+    async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
+        """Let something go past the lane, also while the run it is meant for is under way."""
+        name = turn.row.command
+        if name is not None and name[1:].lower() in STOPPING_COMMANDS:
+            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
         await draft.commit()
-        taken = await self._services.gateway.hand_over(await self._dispatch.order(turn, command))
+        order = await self._dispatch.order(turn, verdict.command)
+        taken = await self._services.gateway.hand_over(order)
         if taken is HandOver.NOT_TAKEN:
-            log.warning("%s: the gateway did not take the command /%s", self._key, name)
+            log.warning("%s: the gateway did not take %s", self._key, name or "a message")
 
     # --- what the gateway reports -------------------------------------------------------------
 
@@ -146,38 +149,18 @@ class ThreadActor:
     async def _run_ended(self, mail: RunEnded) -> None:
         turn = self._lane.reported(mail.message_id)
         draft = self._journal.draft()
-        is_carried = turn is not None and turn.state == "folded"
-        if turn is not None and is_carried and mail.outcome is RunOutcome.SUCCESS:
-            await self._settle_answer(draft, turn)
-        elif turn is not None and turn.state == "delivering":
-            # Whoever wanted the answer posted has been told, and will not ask again.
-            await self._settle_answer(draft, turn)
-        elif turn is not None:
-            turn.end_run(draft, mail.outcome)
-            self._lane.keep(turn)
+        if turn is not None:
+            await self._ending.of_run(draft, turn, mail.outcome)
         await self._holding.keep_token(draft)
         await self._dispatch.pump(draft)
 
     async def _delivery_ended(self, mail: DeliveryEnded) -> None:
         turn = self._lane.find(mail.turn_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "delivering":
-            failed = await self._answering.failure_of(mail.turn_id)
-            if failed is None or self._services.gateway.is_ready(self._key):
-                # Without a run nobody is left who could ask for the rest again.
-                await self._settle_answer(draft, turn)
+        if turn is not None:
+            has_run = not self._services.gateway.is_ready(self._key)
+            await self._ending.of_delivery(draft, turn, has_run=has_run)
         await self._dispatch.pump(draft)
-
-    async def _settle_answer(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn by what of its answer is in the room."""
-        failure = await self._answering.failure_of(turn.row.message_id)
-        if failure is None:
-            turn.answer(draft)
-        elif failure == NO_ANSWER and turn.state == "folded":
-            turn.fall_silent(draft)
-        else:
-            turn.fail(draft, failure)
-        self._lane.keep(turn)
 
     async def _key_ready(self) -> None:
         """Look for what no run will end any more, then let the next one go.
@@ -187,24 +170,17 @@ class ThreadActor:
         draft = self._journal.draft()
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
-            await self._end_without_run(draft, turn)
+            await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
-
-    async def _end_without_run(self, draft: Draft, turn: TurnActor) -> None:
-        """Plan the end of a turn that no run of the gateway will end any more."""
-        if turn.state == "interrupted":
-            turn.fail(draft, "not_resumed")
-            self._lane.keep(turn)
-        elif turn.state in {"delivering", "folded"} and not await self._answering.is_under_way(
-            turn.row.message_id
-        ):
-            await self._settle_answer(draft, turn)
 
     async def _not_started(self, mail: NotStarted) -> None:
         turn = self._lane.find(mail.message_id)
         draft = self._journal.draft()
-        if turn is not None and turn.state == "handed" and turn.row.attempt == mail.attempt:
-            self._dispatch.give_up(draft, turn, "not_taken")
+        if turn is not None and turn.row.attempt == mail.attempt:
+            if turn.state == "handed":
+                self._dispatch.give_up(draft, turn, "not_taken")
+            elif turn.state == "stopping" and self._services.gateway.is_ready(self._key):
+                await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
 
     # --- after a restart ----------------------------------------------------------------------

@@ -70,8 +70,9 @@ class TurnActor:
             refusal = Reason(verdict.reason)
             self.row = draft.turn(self.row, "refuse", refusal, cause=cause)
         elif isinstance(verdict, Bypassed):
-            command = verdict.command
-            self.row = draft.turn(self.row, "bypass", Cause(cause), command=command)
+            # The name alone: what follows it is somebody's words.
+            name = verdict.command.split(maxsplit=1)[0] if verdict.is_command else None
+            self.row = draft.turn(self.row, "bypass", Cause(cause), command=name)
         else:
             self.row = draft.turn(self.row, "admit", Cause(cause), reason=cause)
             self.enqueue(draft)

@@ -89,12 +89,15 @@ class Participant:
         """Read a room and its threads from the server, oldest first, without what is older."""
         room = await self._pages("rooms", "get_room_events", room_id=room_id)
         found = {each.message_id: each for each in room if each.created_at >= since}
-        for root in list(found):
-            thread = await self._pages(
-                "threads", "get_thread_events", room_id=room_id, thread_root_event_id=root
-            )
-            found |= {each.message_id: each for each in thread}
+        for root_id in list(found):
+            found |= {each.message_id: each for each in await self.thread(room_id, root_id)}
         return sorted(found.values(), key=lambda message: message.created_at)
+
+    async def thread(self, room_id: str, root_id: str) -> Sequence[Message]:
+        """Read a thread, its root first; a message nobody answered is a thread of its own."""
+        return await self._pages(
+            "threads", "get_thread_events", room_id=room_id, thread_root_event_id=root_id
+        )
 
     async def _pages(self, service: str, method: str, **fields: object) -> Sequence[Message]:
         """Read a timeline to its beginning; echoes are not messages of their own."""

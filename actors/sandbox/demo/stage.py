@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -49,13 +49,19 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(screen: Screen, server: str | None, script: Script) -> AsyncIterator[Stage]:
+async def open_stage(
+    screen: Screen,
+    server: str | None,
+    script: Script,
+    config: Mapping[str, object] | None = None,
+) -> AsyncIterator[Stage]:
     """Set the stage, and leave nothing of it behind, whatever happens.
 
     Args:
         screen: told what is going on.
         server: address of a running server with the sandbox's accounts; None: start one.
         script: of the model.
+        config: blocks of the gateway's `config.yaml` in place of ours; None: none.
 
     Raises:
         StageError: the server did not start.
@@ -65,7 +71,7 @@ async def open_stage(screen: Screen, server: str | None, script: Script) -> Asyn
     async with AsyncExitStack() as stack:
         url = server or await _start_server(stack, screen)
         model = stack.enter_context(ScriptedModel(script))
-        gateway = await GatewayProcess.start(_setup(url, model))
+        gateway = await GatewayProcess.start(_setup(url, model, config))
         stack.push_async_callback(gateway.aclose)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -100,14 +106,14 @@ async def _start_server(stack: AsyncExitStack, screen: Screen) -> str:
     return line.split()[-1]
 
 
-def _setup(url: str, model: ScriptedModel) -> GatewaySetup:
+def _setup(url: str, model: ScriptedModel, config: Mapping[str, object] | None) -> GatewaySetup:
     variables = {
         "CHATTO_URL": url,
         "CHATTO_LOGIN": AGENT,
         "CHATTO_PASSWORD": f"{AGENT}-pass-1",
         "CHATTO_ALLOWED_USERS": ",".join(PEOPLE),
     }
-    return GatewaySetup(model.base_url, variables)
+    return GatewaySetup(model.base_url, variables, config)
 
 
 async def _gather_people(url: str, watcher: Watcher) -> tuple[Scene, Participant]:

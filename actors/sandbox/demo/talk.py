@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ...sessions.errors import ChatError
@@ -12,6 +11,7 @@ from ..state_file import Step
 from .people import Participant, sign_in
 from .screen import Screen
 from .stage import Stage
+from .typed_lines import TypedLines
 
 __all__ = ["talk"]
 
@@ -48,14 +48,12 @@ async def talk(stage: Stage, screen: Screen) -> None:
         conversation = _Conversation(stage, screen, tasks)
         tasks.start_soon(conversation.show_transitions)
         conversation.explain()
-        # Read without a buffer: a thread that waits inside one hangs the interpreter's end.
-        with open(0, "rb", buffering=0, closefd=False) as source:  # noqa: ASYNC230
-            while True:
-                line = await anyio.to_thread.run_sync(source.readline, abandon_on_cancel=True)
-                text = line.decode("utf-8", "replace").strip()
-                if not line or text == "/quit":
-                    break
-                await conversation.take(text)
+        lines = TypedLines()
+        while True:
+            line = await lines.next()
+            if line is None or line == "/quit":
+                break
+            await conversation.take(line)
         screen.ask("")
         with screen.during("Waiting for what is still open", is_step=False):
             await conversation.settle()

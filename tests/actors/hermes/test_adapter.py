@@ -11,6 +11,7 @@ from gateway.config import PlatformConfig
 from gateway.platforms.base import MessageEvent
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.profile import Profile
+from hermes_chatto.actors.hermes.session_ends import SessionEnds
 from hermes_chatto.actors.hermes.settings import Settings
 from hermes_chatto.actors.sessions.errors import StateUnusableError
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
@@ -102,7 +103,7 @@ def desk() -> WritingDesk:
 def adapter_for(desk: WritingDesk, **extra: object) -> ChattoAdapter:
     """Build an adapter as the gateway does, with usable settings and the given ones."""
     config = PlatformConfig(enabled=True, extra={**USABLE, **extra})
-    return ChattoAdapter(config, lambda: desk.open)
+    return ChattoAdapter(config, lambda: desk.open, SessionEnds())
 
 
 async def connected(desk: WritingDesk, **extra: object) -> ChattoAdapter:

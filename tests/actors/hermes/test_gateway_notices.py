@@ -11,6 +11,7 @@ from gateway.platforms.base import MessageEvent
 from gateway.run import GatewayRunner
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.profile import Profile
+from hermes_chatto.actors.hermes.session_ends import SessionEnds
 from hermes_chatto.actors.hermes.settings import Settings
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import (
@@ -78,7 +79,7 @@ class Stage:
         usable = {"url": "https://chat.example.org", "token": "s3cret"}
         self.platform_config = PlatformConfig(enabled=True, extra={**usable, **extra})
         self.desk = PostingDesk()
-        self.adapter = ChattoAdapter(self.platform_config, lambda: self.desk.open)
+        self.adapter = ChattoAdapter(self.platform_config, lambda: self.desk.open, SessionEnds())
         self.runner = bare_runner(self.platform, self.platform_config, self.adapter)
         untyped: Any = self.adapter
         untyped.gateway_runner = self.runner

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ import json, sys, time
 import gateway.run
 class Context:
     def register_platform(self, **entry): pass
+    def register_hook(self, name, callback): pass
 before = set(sys.modules)
 began = time.process_time()
 import hermes_chatto
@@ -52,10 +54,15 @@ class Context:
 
     def __init__(self) -> None:
         self.entry: dict[str, object] = {}
+        self.hooks: dict[str, Callable[..., object]] = {}
 
     def register_platform(self, **entry: object) -> None:
         """Take it."""
         self.entry = entry
+
+    def register_hook(self, name: str, callback: Callable[..., object]) -> None:
+        """Take it."""
+        self.hooks[name] = callback
 
 
 def load_desk() -> plugin.OpenDesk:

@@ -279,7 +279,7 @@ class TestThreads:
             x1 = await colleague.says("bob", "an old remark", thread=m1)
             r1 = colleague.rooms["R1"]
             key = f"agent:main:chatto:thread:{r1}:{m1}"
-            colleague.gateway.sessions[key] = Session(message_ids={m1})
+            colleague.gateway.sessions[key] = Session(message_ids=[m1])
             _, first = await asks(colleague, "alice", "@hermes go on", thread=m1)
             _, second = await asks(colleague, "alice", "@hermes and?", thread=m1)
 

@@ -66,6 +66,12 @@ class Play:
                 await self.ask(who)
             case "delete":
                 await self.delete(who, count)
+            case _:
+                await self.upset(what)
+
+    async def upset(self, what: str) -> None:
+        """Let something go wrong, or begin anew."""
+        match what:
             case "restart":
                 await self.stage.stops()
                 await self.stage.starts()

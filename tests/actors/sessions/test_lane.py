@@ -487,6 +487,37 @@ async def test_what_a_stopped_run_still_says_is_not_posted(open_colleague: Open)
         ]
 
 
+async def test_an_answer_on_its_way_out_is_finished_despite_a_stop(open_colleague: Open) -> None:
+    """Half an answer helps nobody: the run ends, the parts follow, the turn is answered."""
+
+    async def report(order: TurnOrder) -> str:
+        del order
+        return "\n".join(letter * 9_000 for letter in "abc")
+
+    async with open_colleague(agent=report) as colleague:
+        colleague.faults.slow_answers["MessageService/CreateMessage"] = 0.2
+        m1 = await colleague.says("alice", "@hermes report")
+        await colleague.until(lambda: len(colleague.answers()) == 1)
+        await colleague.says("alice", "@hermes /stop", thread=m1)
+        await all_at_rest(colleague, m1)
+
+        assert colleague.state_of(m1) == "answered"
+        assert colleague.rows("select count(*) from outbox where turn_id = ?", m1) == [(3,)]
+        parts = [answer.body[0] for answer in colleague.answers() if answer.body[0] in "abc"]
+        assert parts == ["a", "b", "c"]
+
+
+async def test_a_stopped_turn_that_never_started_ends(open_colleague: Open) -> None:
+    """Nobody will report the end of a run that never was."""
+    async with open_colleague(script=Script(limits=Limits(start_within_s=0.2))) as colleague:
+        colleague.gateway.planned = [HandOver.TAKEN]
+        m1 = await colleague.says("alice", "@hermes swallowed")
+        await colleague.until_state(m1, "handed")
+        await colleague.says("alice", "@hermes /stop", thread=m1)
+        await colleague.until_state(m1, "stopping")
+        await colleague.until_state(m1, "cancelled")
+
+
 async def test_stopping_nobody_is_just_a_command(open_colleague: Open) -> None:
     """The gateway answers it; no turn is made of it."""
     async with open_colleague() as colleague:

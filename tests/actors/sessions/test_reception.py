@@ -41,7 +41,7 @@ def rows_about(colleague: Colleague, *answered: str) -> int:
 
 
 async def everything_read(colleague: Colleague, room: str = "R1") -> str:
-    """Wait until all that was posted before is decided about; return the question that shows it."""
+    """Wait until all that was posted before is decided about; return what shows it."""
     last = colleague.posts("bob", "@hermes is that all?", room=room)
     await colleague.until_state(last, "answered")
     return last

@@ -1,0 +1,109 @@
+"""Take a message out of the transcript of a session, so that no later prompt holds it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, cast
+
+__all__ = ["Removal", "Transcript", "TranscriptBusyError", "find_row"]
+
+Row = Mapping[str, object]
+
+
+class Removal(Enum):
+    """What became of a message."""
+
+    NOT_THERE = "not_there"
+    """Taken out, or it never was in the transcript."""
+    FOLLOWED = "followed"
+    """Left: somebody said something after it."""
+
+
+class TranscriptBusyError(Exception):
+    """The transcript cannot be changed just now; the cause says why. Later it may."""
+
+
+class SessionDatabase(Protocol):
+    """The part of the gateway's `SessionDB` that is used; the same in 0.19 and 0.22."""
+
+    def get_messages(self, session_id: str) -> Sequence[Row]:
+        """Return the live rows, oldest first."""
+        ...
+
+    def rewind_to_message(self, session_id: str, target_message_id: int) -> object:
+        """Hide a user's row and everything after it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a message stands in a transcript."""
+
+    row_id: int
+    is_followed: bool
+    """Whether something was said after it."""
+
+
+class Transcript:
+    """The transcripts behind one session store. All methods block: call them in a thread."""
+
+    def __init__(self, store: object) -> None:
+        """Read and change through the gateway's session store."""
+        self._store = store
+
+    def current_session(self, session_key: str) -> str | None:
+        """Return the session behind a key; None: there is none."""
+        peek = getattr(self._store, "peek_session_id", None)
+        return cast("str | None", peek(session_key)) if peek is not None else None
+
+    def take_out(self, session_id: str, message_id: str, *, with_notes: bool) -> Removal:
+        """Take a message and the agent's work on it out of a transcript.
+
+        The store's own `rewind_session` is no way to do it: in 0.22 it counts a question that
+        got no answer (a stopped one) and the question after it as one, and would take out both.
+
+        Args:
+            session_id: of the transcript.
+            message_id: the platform's ID, which the gateway keeps beside the text.
+            with_notes: whether rows of the gateway's own that follow go too; they are user
+                messages without an ID.
+
+        Raises:
+            TranscriptBusyError: somebody holds the transcript.
+        """
+        database = self._database(session_id)
+        found = find_row(database.get_messages(session_id), message_id, with_notes=with_notes)
+        if found is None:
+            return Removal.NOT_THERE
+        if found.is_followed:
+            return Removal.FOLLOWED
+        try:
+            database.rewind_to_message(session_id, found.row_id)
+        except Exception as error:  # a lease that is still held, a locked file: its own errors
+            raise TranscriptBusyError(str(error)) from error
+        return Removal.NOT_THERE
+
+    def _database(self, session_id: str) -> SessionDatabase:
+        """Return the database of the profile a session belongs to."""
+        of_profile = getattr(self._store, "_db_for_session_id", None)
+        if of_profile is not None:
+            return cast("SessionDatabase", of_profile(session_id))
+        return cast("SessionDatabase", self._store._db)  # type: ignore[attr-defined] # noqa: SLF001 - 0.19
+
+
+def find_row(rows: Sequence[Row], message_id: str, *, with_notes: bool) -> Found | None:
+    """Look for a message among the live rows of a transcript; None: it is not there.
+
+    Args:
+        rows: oldest first.
+        message_id: the platform's ID.
+        with_notes: whether user messages without an ID, which are the gateway's own, do not
+            count as following it.
+    """
+    said = [row for row in rows if row["role"] == "user"]
+    for place in range(len(said) - 1, -1, -1):
+        if said[place].get("platform_message_id") == message_id:
+            later = said[place + 1 :]
+            follows = [each for each in later if each.get("platform_message_id") or not with_notes]
+            return Found(cast("int", said[place]["id"]), is_followed=bool(follows))
+    return None
