@@ -173,7 +173,7 @@ def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
 
 
 def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
-    """Tell whether a stranger's direct message is for the gateway to answer: by its own setting."""
+    """Tell whether a stranger's direct message is the gateway's to answer, by its setting."""
     return policy.strangers_reach_gateway and inbound.is_pair and inbound.path is Path.POSTED
 
 
