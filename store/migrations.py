@@ -5,6 +5,8 @@ as a script. Times are UTC, ISO 8601 with milliseconds and a Z; IDs are the serv
 column or a view is for stands in the schema itself: `sqlite-utils schema state.db` shows it.
 """
 
+from collections.abc import Mapping
+
 from sqlite_utils import Database, Migrations
 
 __all__ = ["migrations"]
@@ -179,12 +181,12 @@ create table glossary (
 ) strict, without rowid;
 """
 
-VIEWS = {
+VIEWS: Mapping[str, str] = {
     "turn_overview": """
         -- one line per message that was meant for the agent, newest first: what became of it
         select t.message_id, t.author_name, coalesce(t.room_name, t.room_kind) as room,
                t.posted_at, t.cause, t.state, s.meaning, t.reason, r.meaning as reason_meaning,
-               t.ended_with, t.ended_by, t.ends_as, t.carrier_id,
+               t.command, t.ended_with, t.ended_by, t.ends_as, t.carrier_id,
                case when t.closed_at is null then (
                    select f.message_id from turns as f
                    where f.scope = t.scope and f.session_key = t.session_key

@@ -44,7 +44,8 @@ class RunControl:
         """
         self._adapter = adapter
         self._runs = runs
-        self._stops: dict[Run, asyncio.Task[RunStop]] = {}
+        self._stops: dict[tuple[str, str], asyncio.Task[RunStop]] = {}
+        """Stops under way, by session key and message; who asks again waits for the same one."""
         self._calls: set[asyncio.Task[None]] = set()
 
     async def stop(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
@@ -53,14 +54,12 @@ class RunControl:
         The work goes on in a task of its own when the caller is cancelled or waits no longer:
         half an interrupt would leave a run that nobody ends.
         """
-        run = self._runs.find(session_key, message_id)
-        if run is None:
-            return RunStop.NO_RUN
-        stop = self._stops.get(run)
+        stop = self._stops.get((session_key, message_id))
         if stop is None:
-            stop = asyncio.get_running_loop().create_task(self._stop(session_key, run, message_id))
-            self._stops[run] = stop
-            stop.add_done_callback(lambda _: self._stops.pop(run))
+            run = self._runs.find(session_key, message_id)
+            if run is None:
+                return RunStop.NO_RUN
+            stop = self._begin(session_key, run, message_id)
         with anyio.move_on_after(within_s):
             return await asyncio.shield(stop)
         return RunStop.DOES_NOT_END
@@ -77,6 +76,16 @@ class RunControl:
             with anyio.move_on_after(COMMAND_WAITS_S):
                 await run.can_be_interrupted.wait()
         await self._adapter.handle_message(event)
+
+    def _begin(self, session_key: str, run: Run, message_id: str) -> asyncio.Task[RunStop]:
+        stop = asyncio.get_running_loop().create_task(self._stop(session_key, run, message_id))
+        self._stops[session_key, message_id] = stop
+
+        def done(_: object) -> None:
+            del self._stops[session_key, message_id]
+
+        stop.add_done_callback(done)
+        return stop
 
     async def _stop(self, session_key: str, run: Run, message_id: str) -> RunStop:
         await run.can_be_interrupted.wait()

@@ -22,13 +22,15 @@ NAMES_KEPT = 10_000  # people; a name is read again when it is needed after it w
 class Directory:
     """What the server told, kept fresh by the stream."""
 
-    def __init__(self, server: ChatServer) -> None:
+    def __init__(self, server: ChatServer, names_kept: int = NAMES_KEPT) -> None:
         """Start knowing nothing.
 
         Args:
             server: whom to ask.
+            names_kept: how many people are remembered.
         """
         self._server = server
+        self._names_kept = names_kept
         self._account: Account | None = None
         self._rooms: dict[str, Room] = {}
         self._kinds: dict[str, RoomKind] = {}
@@ -131,7 +133,7 @@ class Directory:
         }
 
     def _make_room(self) -> None:
-        if len(self._people) > NAMES_KEPT:
+        if len(self._people) > self._names_kept:
             self._people.clear()
 
     async def resolve(self, entries: Iterable[str]) -> frozenset[str]:

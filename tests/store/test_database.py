@@ -41,10 +41,11 @@ def mode_of(path: Path) -> int:
 
 
 def fill(path: Path, count: int = 40) -> None:
-    """Make a state file with rows on many pages."""
+    """Make a state file with rows on many pages, the last one filled with words alone."""
     opened = open_database(path, now=NOW)
     for number in range(count):
-        receive(opened.db, f"m{number}", body="x" * 1_000)
+        row = receive(opened.db, f"m{number}", body="x" * 1_000)
+    turns.save(opened.db, row._replace(body="y" * 9_900))
     opened.db.close()
 
 
@@ -453,7 +454,7 @@ def test_damaged_file_that_cannot_be_moved_is_told(path: Path) -> None:
     garble_header(path)
     before = path.read_bytes()
     # The longest name a file can have leaves no room for the one it would get.
-    longest = path.with_name("x" * 240)
+    longest = path.with_name("x" * 233)
     path.rename(longest)
 
     with pytest.raises(FolderNotWritableError, match="File name too long"):

@@ -55,6 +55,7 @@ SORTS = {
             "digest": "d9",
             "updated_at": at(5),
             "closed_at": at(6),
+            "command": "/stop",
         },
     ),
     "part": Kept(

@@ -150,10 +150,12 @@ def test_answers_to_a_message_are_named_in_order(db: Database) -> None:
 
 def test_reply_to_a_command_is_its_answer(db: Database) -> None:
     """It is posted outside a turn, but belongs to the message."""
-    receive(db, state="bypassed", closed_at=at(1))
+    receive(db, state="bypassed", closed_at=at(1), command="/status")
     post(db, "m1:a/1", kind="other", state="delivered", message_id="p1")
 
-    assert view(db, "turn_overview", "answered_with") == ["p1"]
+    assert view(db, "turn_overview", "command", "answered_with") == [
+        {"command": "/status", "answered_with": "p1"}
+    ]
 
 
 def test_answer_after_a_refused_one_is_what_counts(db: Database) -> None:

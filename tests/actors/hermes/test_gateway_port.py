@@ -79,6 +79,7 @@ class Runner:
         self._draining = False
         self._external_drain_active = False
         self.running: set[str] = set()
+        self._running_agents: dict[str, object] = {}
 
     def _profile_name_for_source(self, source: object, *, adapter_profile: object) -> None:
         del source, adapter_profile
@@ -249,6 +250,7 @@ async def test_a_command_is_handed_over_before_its_reply_is_posted() -> None:
 
     async with stage() as acted:
         acted.adapter.set_message_handler(stopped)
+        acted.runner._running_agents[THREAD_KEY] = SimpleNamespace(interrupt=None)
         await acted.port.hand_over(ORDER)
         acted.adapter.may_post, acted.adapter.on_post = anyio.Event(), posted.set
         command = TurnOrder("m2", THREAD, "general", ALICE, "/stop", ORDER.posted_at)

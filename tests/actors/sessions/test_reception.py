@@ -5,6 +5,9 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
+from hermes_chatto.actors.sandbox.server.account_calls import tell_profile
+from hermes_chatto.actors.sandbox.server.frames import Event
+from hermes_chatto.actors.sandbox.server.membership import Membership
 from hermes_chatto.actors.sandbox.server.presence import Status
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
@@ -332,3 +335,74 @@ async def test_a_stop_in_the_middle_of_a_flood_is_in_order(
 
         assert colleague.rows("select state from connection") == [("stopped",)]
         assert not [line for line in caplog.records if line.exc_info]
+
+
+async def test_the_agent_is_invited_and_put_out_while_it_listens(open_colleague: Open) -> None:
+    """A room that was not there at the start is answered in; one that was left is not."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        people = [world.accounts.require(colleague.ids[login]) for login in ("alice", "hermes")]
+        room = colleague.sandbox.add_room("R3", people[0])
+        colleague.sandbox.add_members(room, people[1])
+        m1 = colleague.posts("alice", "@hermes welcome", room=room.id)
+        await colleague.until_state(m1, "answered")
+        Membership(world).leave(people[1], room)
+        Membership(world).join(people[1], room)
+        m2 = colleague.posts("alice", "@hermes back?", room=room.id)
+        await colleague.until_state(m2, "answered")
+
+        kinds = colleague.rows("select distinct room_kind, room_name from turns")
+        assert kinds == [("channel", "R3")]
+
+
+async def test_a_new_name_is_what_the_agent_reads(open_colleague: Open) -> None:
+    """Names come from the stream, without a read."""
+    async with open_colleague() as colleague:
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
+        world = colleague.sandbox.world
+        alice = world.accounts.require(colleague.ids["alice"])
+        alice.display_name = "The Queen"
+        tell_profile(world, alice, alice)
+        m2 = await colleague.says("alice", "@hermes who am I?")
+        await colleague.until_state(m2, "answered")
+
+        names = [order.author.display_name for order in colleague.gateway.orders]
+        assert names == ["Alice", "The Queen"]
+
+
+async def test_edits_retractions_and_departures_are_let_pass(open_colleague: Open) -> None:
+    """Nothing follows from them yet; nothing breaks by them either."""
+    async with open_colleague() as colleague:
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
+        for kind in ("message_edited", "message_retracted"):
+            colleague.tells_room("alice", kind, message_event_id=m1)
+        world = colleague.sandbox.world
+        gone = {"user_id": colleague.ids["carol"]}
+        world.feed.tell_everybody(Event("server_member_deleted", colleague.ids["alice"], gone))
+        await everything_read(colleague)
+
+        assert colleague.state_of(m1) == "answered"
+
+
+async def test_a_room_remembers_the_newest_messages_that_were_not_meant(
+    open_colleague: Open,
+) -> None:
+    """The server's verdict on an old one costs a read; memory stays bounded."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        world.accounts.require(colleague.ids["hermes"]).roles.add("moderator")
+        colleague.faults.withheld = {"notification_created"}
+        old = colleague.posts("alice", "@moderator help")
+        for number in range(300):
+            colleague.posts("alice", f"talk {number}")
+        await everything_read(colleague)
+        before = colleague.sandbox.calls[READ]
+        colleague.faults.withheld.clear()
+        heard = {"notification_id": "N1", "room_id": colleague.rooms["R1"], "event_id": old}
+        told = Event("notification_created", colleague.ids["alice"], heard)
+        world.feed.tell_user(colleague.ids["hermes"], told)
+        await colleague.until_state(old, "answered")
+
+        assert colleague.sandbox.calls[READ] == before + 1

@@ -1,0 +1,161 @@
+"""The sessions as the gateway's side uses them: start, stop, late calls, too many calls."""
+
+import sqlite3
+from pathlib import Path
+
+import anyio
+import pytest
+from hermes_chatto.actors.sandbox.server.refusals import Code
+from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
+from hermes_chatto.actors.sessions.errors import StateUnusableError
+from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, Outgoing
+from hermes_chatto.actors.sessions.services import Limits
+from sqlite_utils import Database
+
+POST = "MessageService/CreateMessage"
+TYPING = "RoomService/UpdateTypingIndicator"
+MORE_THAN_WAIT = 1_100  # for one lane
+
+
+def note(colleague: Colleague, text: str = "note") -> Outgoing:
+    """Return a text for R1 that is nobody's answer."""
+    return Outgoing(colleague.rooms["R1"], None, text, is_final=True)
+
+
+async def test_a_state_file_in_no_usable_folder_is_said_plainly(
+    open_colleague: Open, tmp_path: Path
+) -> None:
+    """Not started; the text says what is wrong."""
+    (tmp_path / "chatto").write_text("a file where the folder should be")
+    async with open_colleague(is_started=False) as colleague:
+        with pytest.raises(StateUnusableError, match="chatto"):
+            await colleague.starts()
+
+
+async def test_a_desk_that_never_ran_takes_nothing(open_colleague: Open, tmp_path: Path) -> None:
+    """Calls before the start neither wait nor fail."""
+    (tmp_path / "chatto").write_text("a file where the folder should be")
+    async with open_colleague(is_started=False) as colleague:
+        with pytest.raises(StateUnusableError):
+            await colleague.starts()
+        result = await colleague.desk.deliver(note(colleague))
+
+        assert (result.state, result.reason) == (DeliveryState.REFUSED, "stopping")
+        await colleague.desk.stop()
+
+
+async def test_typing_is_shown_where_it_is_asked_for(open_colleague: Open) -> None:
+    """One call; a failing one changes nothing."""
+    async with open_colleague() as colleague:
+        m1 = await colleague.says("alice", "hello")
+        await colleague.desk.show_typing(colleague.rooms["R1"], m1)
+        colleague.faults.refused[TYPING] = Code.UNAVAILABLE
+        await colleague.desk.show_typing(colleague.rooms["R1"], m1)
+
+        assert colleague.sandbox.calls[TYPING] == 2
+
+
+async def test_a_defect_that_ends_everything_is_told_and_lets_nobody_wait(
+    open_colleague: Open,
+) -> None:
+    """The gateway may start again; whoever waits for a post hears that it is not known."""
+    results = list[DeliveryResult]()
+    async with open_colleague() as colleague:
+        colleague.faults.refused[POST] = Code.RESOURCE_EXHAUSTED
+        desk = colleague.desk
+
+        async def deliver() -> None:
+            results.append(await desk.deliver(note(colleague)))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(deliver)
+            await colleague.until(lambda: bool(colleague.rows("select 1 from outbox")))
+            await colleague.dies()
+        late = await desk.deliver(note(colleague))
+        desk.key_ready("some key")
+
+        assert len(colleague.gateway.crashes) == 1
+        assert [result.reason for result in results] == ["stopping"]
+        assert not results[0].is_retryable
+        assert late.is_retryable
+
+
+async def test_too_much_at_once_is_refused_not_lost(
+    open_colleague: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every caller gets an answer; those beyond the bound may ask again."""
+    results = list[DeliveryResult]()
+    async with open_colleague() as colleague:
+
+        async def deliver() -> None:
+            results.append(await colleague.desk.deliver(note(colleague, "\u200b")))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MORE_THAN_WAIT):
+                tasks.start_soon(deliver)
+
+        overloaded = [result for result in results if result.reason == "overloaded"]
+        assert len(results) == MORE_THAN_WAIT
+        assert len(overloaded) == 100
+        assert all(result.is_retryable for result in overloaded)
+        assert "too much waits" in caplog.text
+
+
+async def test_too_many_reports_end_nothing(
+    open_colleague: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The callbacks of the gateway never fail; what is lost is logged."""
+    async with open_colleague() as colleague:
+        for _ in range(MORE_THAN_WAIT):
+            colleague.desk.key_ready("agent:main:some:key")
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
+
+        assert "a report of the gateway is lost" in caplog.text
+
+
+async def test_a_reminder_for_a_full_lane_is_dropped(
+    open_colleague: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever fills the mailbox will look at the same rows."""
+    limits = Limits(start_within_s=0.05)
+    async with open_colleague(script=Script(limits=limits)) as colleague:
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
+        ((key,),) = colleague.rows("select session_key from turns")
+        with anyio.fail_after(5):
+            while "too much mail for a reminder" not in caplog.text:
+                for _ in range(MORE_THAN_WAIT):
+                    colleague.desk.key_ready(str(key))
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_a_full_disk_makes_a_question_wait(open_colleague: Open) -> None:
+    """No receipt, no turn; as soon as there is room it is answered, once."""
+    opened = list[Database]()
+    script = Script(limits=Limits(first_wait_s=0.05), opened=opened.append)
+    async with open_colleague(script=script) as colleague:
+        (db,) = opened
+        (pages,) = db.conn.execute("pragma page_count").fetchone()
+        db.conn.execute(f"pragma max_page_count = {pages}")
+        m1 = await colleague.says("alice", "@hermes " + "x" * 9_000)
+        await anyio.sleep(0.2)  # several attempts; a full disk tells nobody
+        assert colleague.state_of(m1) is None
+        db.conn.execute("pragma max_page_count = 1000000")
+        await colleague.until_state(m1, "answered")
+
+        assert len(colleague.answers()) == 1
+
+
+async def test_a_file_that_somebody_else_holds_is_waited_for(open_colleague: Open) -> None:
+    """A reader with a heavy hand costs time, no answer."""
+    async with open_colleague() as colleague:
+        holder = sqlite3.connect(colleague.state_path, isolation_level=None)
+        holder.execute("begin immediate")
+        m1 = await colleague.says("alice", "@hermes hi")
+        await anyio.sleep(0.2)  # a lock tells nobody that it is waited for
+        holder.execute("rollback")
+        holder.close()
+        await colleague.until_state(m1, "answered")
+
+        assert len(colleague.answers()) == 1
