@@ -421,7 +421,8 @@ def folder_of_somebody_else() -> Iterator[Path]:
     if is_root:
         os.seteuid(NOBODY)
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        # Not in the default folder: the gateway's own is set there by then, and is root's.
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # noqa: S108 - open to everybody
             yield Path(folder)
     finally:
         if is_root:
