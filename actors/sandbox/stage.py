@@ -10,10 +10,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import anyio
-import httpx
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
@@ -24,13 +23,14 @@ from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import ContextLimits, Policy
-from ..sessions.ports import ChatServer, Post
+from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
 from .server.editing import Editing
 from .server.faults import Call, Delivery, NoFaults
 from .server.feed import Ending
 from .server.frames import Event
+from .server.membership import Membership
 from .server.pb import Proto
 from .server.posting import Draft, Posting
 from .server.realtime import Timing
@@ -245,9 +245,12 @@ class Colleague:
         thread: str | None = None,
         reply_to: str | None = None,
     ) -> str:
-        """Let a person post, and return the message's ID."""
-        room_id = self.rooms.get(room, room)
-        return await self.person(login).post(Post(room_id, thread, reply_to, body))
+        """Let a person post, give everybody else a turn, and return the message's ID."""
+        message_id = self.posts(
+            login, body, room=room, thread=thread or "", reply_to=reply_to or ""
+        )
+        await anyio.lowlevel.checkpoint()
+        return message_id
 
     def posts(
         self,
@@ -276,18 +279,18 @@ class Colleague:
 
     async def opens_dm(self, login: str, *others: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
-        ids = [self.ids[name] for name in ("hermes", *others)]
-        answer = await self._call(login, "RoomService/StartDM", {"participantIds": ids})
-        return str(answer["room"]["id"])
+        members = (self.ids[login], self.ids["hermes"], *(self.ids[name] for name in others))
+        return Membership(self.sandbox.world).start_dm(members).id
 
-    async def deletes(self, login: str, message_id: str, *, room: str = "R1") -> None:
+    async def deletes(self, login: str, message_id: str) -> None:
         """Let a person delete a message."""
-        room_id = self.rooms.get(room, room)
-        fields = {"roomId": room_id, "eventId": message_id}
-        await self._call(login, "MessageService/DeleteMessage", fields)
+        world = self.sandbox.world
+        row = world.log.any(message_id)
+        if isinstance(row, Message):
+            Editing(world, Posting(world)).delete(world.accounts.require(self.ids[login]), row)
 
     def retracts(self, message_id: str) -> None:
-        """Delete a message on the server, without a call; its author did it."""
+        """Delete a message on the server; its author did it."""
         world = self.sandbox.world
         row = world.log.any(message_id)
         if isinstance(row, Message):
@@ -297,22 +300,10 @@ class Colleague:
         """Give an account another name for people to see."""
         self.sandbox.world.accounts.require(self.ids[login]).display_name = display_name
 
-    async def _call(self, login: str, method: str, fields: object) -> Any:  # noqa: ANN401 - JSON
-        async with httpx.AsyncClient(base_url=self.url) as http:
-            answer = await http.post(
-                f"/api/connect/chatto.api.v1.{method}",
-                json=fields,
-                headers={"authorization": f"Bearer {await self.token_of(login)}"},
-            )
-        answer.raise_for_status()
-        return answer.json()
-
     async def token_of(self, login: str) -> str:
         """Return a bearer token of a person."""
-        async with httpx.AsyncClient(base_url=self.url) as http:
-            sent = {"login": login, "password": f"{login}-pass-1"}
-            answer = await http.post("/auth/login", json=sent)
-        return str(answer.json()["token"])
+        world = self.sandbox.world
+        return world.credentials.mint_token(world.accounts.require(self.ids[login]))
 
     # --- what became of it --------------------------------------------------------------------
 

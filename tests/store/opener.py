@@ -1,7 +1,7 @@
 """A process that opens a state file when it is told to, and writes one receipt.
 
 Usage: opener.py FILE RELEASE. Says `ready`, waits for a line, opens the file as if SQLite were
-of that release, and says the place its receipt got. Run by `test_database.py`.
+of that release, and says the place its receipt got. Run by `test_database_locks.py`.
 """
 
 import os

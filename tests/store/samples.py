@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.store import glossary, outbox, transitions, turns
 from hermes_chatto.store.connection import ConnectionRow
 from hermes_chatto.store.glossary import EntryRow
@@ -192,6 +193,23 @@ def explain(db: Database, **words: str) -> None:
         kind, _, word = name.partition("_")
         entries.append(EntryRow(kind, word, meaning))
     glossary.save(db, entries)
+
+
+def ago(seconds: float) -> str:
+    """Return a moment before now, as rows keep it."""
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def explain_states(db: Database) -> None:
+    """Fill the glossary as the sessions do, with one reason besides."""
+    entries = [
+        EntryRow(chart.MACHINE, state, meaning)
+        for chart in CHARTS
+        for state, meaning in chart.MEANING.items()
+    ]
+    reason = EntryRow("reason", "not_taken", "the gateway did not begin a run in time")
+    glossary.save(db, [*entries, reason])
 
 
 def view(db: Database, name: str, *columns: str, where: str = "1") -> list[Any]:

@@ -108,21 +108,29 @@ class Scene:
 
 
 async def tell(scene: Scene, watcher: Watcher, screen: Screen) -> Sequence[Told]:
-    """Say line after line, each once the one before is answered, or has had its time."""
+    """Say line after line, each when the one before is answered; stop where none comes."""
     told: list[Told] = []
     for line in STORY:
         root_id = told[0].message_id if told and line.where is Where.THREAD else None
-        room_id = scene.direct_id if line.where is Where.DIRECT else scene.room_id
-        person = scene.people[line.speaker]
-        message_id = await person.say(line.body, room_id, thread=root_id)
+        told.append(await _say(scene, line, root_id))
+        message_id = told[-1].message_id
         await watcher.until(_is(message_id), within_s=ANSWER_WITHIN_S)
-        answered_in = None if line.where is Where.DIRECT else root_id or message_id
-        told.append(Told(line, message_id, room_id, answered_in))
-        if line.answer is not None:
-            with screen.during(f"{AGENT} thinks", is_step=False):
-                answered = _answers(message_id, scene.agent_id)
-                await watcher.until(answered, within_s=ANSWER_WITHIN_S)
+        if line.answer is None:
+            continue
+        with screen.during(f"{AGENT} thinks", is_step=False):
+            is_answer = _answers(message_id, scene.agent_id)
+            answered = await watcher.until(is_answer, within_s=ANSWER_WITHIN_S)
+        if answered is None:
+            screen.say(f"{AGENT} has said nothing for {ANSWER_WITHIN_S:.0f} s; here it ends.")
+            break
     return told
+
+
+async def _say(scene: Scene, line: Line, root_id: str | None) -> Told:
+    room_id = scene.direct_id if line.where is Where.DIRECT else scene.room_id
+    message_id = await scene.people[line.speaker].say(line.body, room_id, thread=root_id)
+    answered_in = None if line.where is Where.DIRECT else root_id or message_id
+    return Told(line, message_id, room_id, answered_in)
 
 
 def _is(message_id: str) -> Callable[[Message], bool]:

@@ -1,6 +1,8 @@
 """The sessions as the gateway's side uses them: start, stop, late calls, too many calls."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -8,7 +10,7 @@ import pytest
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.errors import StateUnusableError
-from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, Outgoing
+from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, HandOver, Outgoing
 from hermes_chatto.actors.sessions.services import Limits
 from sqlite_utils import Database
 
@@ -118,16 +120,30 @@ async def test_a_reminder_for_a_full_lane_is_dropped(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever fills the mailbox will look at the same rows."""
-    limits = Limits(start_within_s=0.05)
+    limits = Limits(start_within_s=0.2)
     async with open_colleague(script=Script(limits=limits)) as colleague:
+        colleague.gateway.planned = [HandOver.TAKEN]
         m1 = await colleague.says("alice", "@hermes hi")
-        await colleague.until_state(m1, "answered")
+        await colleague.until_state(m1, "handed")
         ((key,),) = colleague.rows("select session_key from turns")
-        with anyio.fail_after(5):
-            while "too much mail for a reminder" not in caplog.text:
-                for _ in range(MORE_THAN_WAIT):
-                    colleague.desk.key_ready(str(key))
-                await anyio.lowlevel.checkpoint()
+        with held(colleague):
+            colleague.desk.run_started(str(key), m1)  # waits for the file, and all else for it
+            for _ in range(MORE_THAN_WAIT):
+                colleague.desk.key_ready(str(key))
+            await colleague.until(lambda: "too much mail for a reminder" in caplog.text)
+        await colleague.until_state(m1, "processing")
+
+
+@contextmanager
+def held(colleague: Colleague) -> Iterator[None]:
+    """Hold the state file as another process may, while the block runs."""
+    holder = sqlite3.connect(colleague.state_path, isolation_level=None)
+    holder.execute("begin immediate")
+    try:
+        yield
+    finally:
+        holder.execute("rollback")
+        holder.close()
 
 
 async def test_a_full_disk_makes_a_question_wait(open_colleague: Open) -> None:
@@ -150,12 +166,9 @@ async def test_a_full_disk_makes_a_question_wait(open_colleague: Open) -> None:
 async def test_a_file_that_somebody_else_holds_is_waited_for(open_colleague: Open) -> None:
     """A reader with a heavy hand costs time, no answer."""
     async with open_colleague() as colleague:
-        holder = sqlite3.connect(colleague.state_path, isolation_level=None)
-        holder.execute("begin immediate")
-        m1 = await colleague.says("alice", "@hermes hi")
-        await anyio.sleep(0.2)  # a lock tells nobody that it is waited for
-        holder.execute("rollback")
-        holder.close()
+        with held(colleague):
+            m1 = await colleague.says("alice", "@hermes hi")
+            await anyio.sleep(0.2)  # a lock tells nobody that it is waited for
         await colleague.until_state(m1, "answered")
 
         assert len(colleague.answers()) == 1
