@@ -87,6 +87,8 @@ class ScriptedGateway:
         """What it does with the next turns instead of running them: taken, one never starts."""
         self.raises: list[Exception] = []
         """What it raises instead of taking the next turns."""
+        self.fails_reports: list[Exception] = []
+        """What it raises instead of taking the next reports about the connection."""
         self.most_at_once = 0
         """The largest number of runs of one key that were ever under way together."""
         self._tasks = tasks
@@ -218,6 +220,8 @@ class ScriptedGateway:
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Keep what was reported."""
+        if self.fails_reports:
+            raise self.fails_reports.pop(0)
         self.reports.append((what, text))
 
     def crashed(self, error: BaseException) -> None:

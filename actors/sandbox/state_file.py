@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Health", "StateFile", "Step"]
+__all__ = ["Health", "StateFile", "Step", "StoryLine"]
 
 WAIT_FOR_WRITER_S: Final = 5.0
 
@@ -38,6 +38,20 @@ class Step:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class StoryLine:
+    """One line of the view `turn_story`."""
+
+    after_s: float
+    """Since the message was received."""
+    machine: str
+    step: str
+    reason: str
+    """Empty: none was noted."""
+    meaning: str
+    """What the state it came into means, in a sentence."""
+
+
 class StateFile:
     """Read-only; each question opens the file anew, since it may be set aside meanwhile."""
 
@@ -64,13 +78,13 @@ class StateFile:
         """
         return [Step(*row) for row in self.rows(sql, seq)]
 
-    def story(self, message_id: str) -> Sequence[Step]:
+    def story(self, message_id: str) -> Sequence[StoryLine]:
         """Return the whole life of one message, from the view `turn_story`."""
         sql = """
-            select seq, at, machine, key, message_id, event, step, reason
-            from turn_story where message_id = ?
+            select after_s, machine, step, coalesce(reason, ''), coalesce(meaning, '')
+            from turn_story where message_id = ? order by seq
         """
-        return [Step(*row) for row in self.rows(sql, message_id)]
+        return [StoryLine(*row) for row in self.rows(sql, message_id)]
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask anything; as long as the file or its views are not made yet, there are no rows."""

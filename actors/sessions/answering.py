@@ -91,9 +91,10 @@ class Answering:
             parts = await self._plan(draft, mail.outgoing, turn, bodies)
         if turn is not None and turn.state != "folded" and mail.outgoing.is_final:
             turn.deliver(draft)
-        await draft.commit()
         delivery_id = parts[0].delivery_id
+        # Before the commit: from there on it goes out, whoever is told what meanwhile.
         self._services.promises.expect(delivery_id, mail.promise)
+        await draft.commit()
         self._services.tell(DELIVERY, delivery_id, Send())
 
     async def _asked_before(

@@ -7,6 +7,7 @@ from typing import Any
 from ...machines.delivery import Refusal
 from ...machines.turn import Reason
 from ...store import outbox, turns
+from ...store.turns import TurnRow
 from ..runtime.mailbox import Address
 from .answering import FAILED_INSIDE, result_of
 from .journal import RESTING
@@ -25,6 +26,7 @@ from .mail import (
 from .receipt import receipt_of_unread
 from .services import Services
 from .stream_events import MessagePosted
+from .turn import AT_GATEWAY
 
 __all__ = ["DeadLetters"]
 
@@ -64,8 +66,11 @@ class DeadLetters:
                 await self._refuse_parts(address.key, reason)
             elif isinstance(mail, MessagePosted):
                 await self._write_unread(mail)
-            if (message_id := _message_about(mail)) is not None:
-                await self._fail(message_id, reason)
+                await self._fail(mail.message_id, reason)
+            elif isinstance(mail, RecoverMessage):
+                await self._fail(mail.row.message_id, reason)
+            elif address.kind == THREAD:
+                await self._fail_in_lane(address.key, _message_about(mail), reason)
 
     async def _fail(self, message_id: str, reason: str) -> None:
         """End a turn; its lane, made anew from the rows, goes on with the next one."""
@@ -77,6 +82,14 @@ class DeadLetters:
         draft.turn(row, "fail", Reason(reason))
         await draft.commit()
         self._services.tell(THREAD, row.session_key, KeyReady())
+
+    async def _fail_in_lane(self, session_key: str, about: str | None, reason: str) -> None:
+        """End the turn at which the handling of a lane's mail stopped."""
+        scope = self._journal.scope
+        lane = await self._journal.read(lambda db: turns.in_lane(db, scope, session_key))
+        stopped_at = _where_it_stopped(lane, about)
+        if stopped_at is not None:
+            await self._fail(stopped_at, reason)
 
     async def _write_unread(self, mail: MessagePosted) -> None:
         """Leave a row of what was never read, though it may have been a question."""
@@ -105,14 +118,31 @@ class DeadLetters:
 
 
 def _message_about(mail: object) -> str | None:
-    """Return the message whose turn a mail would have moved; None: that of no turn."""
+    """Return the message whose turn a mail of a lane moves; None: that of no certain one."""
     match mail:
-        case RecoverMessage(row):
-            return row.message_id
         case DeliveryEnded():
             return mail.turn_id
-        case MessagePosted() | Received() | NotStarted() | RunStarted() | RunEnded():
+        case Received() | NotStarted() | RunStarted() | RunEnded():
             return mail.message_id
         case _:
-            # Whoever told it tells it again in time, or it was about nobody's message.
             return None
+
+
+def _where_it_stopped(lane: Sequence[TurnRow], about: str | None) -> str | None:
+    """Return the message of the turn that could not be moved.
+
+    A mail moves its own turn first and records that, then the lane hands over the turn that has
+    waited longest. A mail about no certain turn looks at the one the gateway has.
+
+    Args:
+        lane: the turns that are not at rest, in order.
+        about: whose turn the mail moves; None: that of no certain message.
+    """
+    waiting = [row.message_id for row in lane if row.state == "queued"]
+    at_gateway = [row.message_id for row in lane if row.state in AT_GATEWAY]
+    own = [row for row in lane if row.message_id == about]
+    if own and own[0].state != "queued":
+        return about
+    if at_gateway:
+        return at_gateway[0] if about is None else None
+    return waiting[0] if waiting else None

@@ -40,10 +40,19 @@ class Dispatch:
         self._journal = services.journal
         self._briefing = Briefing(session_key, services)
 
-    async def pump(self, draft: Draft) -> None:
-        """Record what was decided; as long as the key is free, the next turn goes out."""
+    async def pump(self, draft: Draft, about: TurnActor | None = None) -> None:
+        """Record what was decided; as long as the key is free, the next turn goes out.
+
+        Args:
+            draft: what was decided.
+            about: the turn it is about; its own hand-over is recorded together with it, that of
+                another apart from it, so that one that cannot be handed over fails alone.
+        """
         turn = self._next()
         while turn is not None:
+            if turn is not about:
+                await draft.commit()
+                draft = self._journal.draft()
             brief = await self._brief(draft, turn)
             if brief is not None:
                 self._holding.hand_over(draft, turn, brief)

@@ -92,8 +92,8 @@ class StreamReader:
         self._tell(Identified(number, account.user_id))
 
     async def _pass_on(self, number: int, gap: int, event: StreamEvent) -> None:
+        await self._reception.route(event)
         if not isinstance(event, StreamOpened):
-            await self._reception.route(event)
             return
         # What comes from here on is complete; what was before is not.
         self._services.unseen.begin(gap)

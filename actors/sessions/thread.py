@@ -121,7 +121,7 @@ class ThreadActor:
         if isinstance(mail.verdict, Bypassed):
             await self._bypass(draft, turn, mail.verdict)
         else:
-            await self._dispatch.pump(draft)
+            await self._dispatch.pump(draft, turn)
 
     async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Let something go past the lane, also while the run it is meant for is under way."""

@@ -48,9 +48,11 @@ def keep_logs(gateway: GatewayProcess) -> None:
 def say_goodbye(screen: Screen, state: StateFile, message_id: str) -> None:
     """Show one turn's life, and where everything else is."""
     screen.say(f"\nWhat the agent did with message {message_id}, as SQLite has it (turn_story):\n")
-    steps = state.story(message_id)
-    rows = [(each.at[11:23], each.machine, each.event, each.step, each.reason) for each in steps]
-    for line in table(("at (UTC)", "machine", "event", "step", "reason"), rows):
+    rows = [
+        (f"{each.after_s:7.3f}", each.machine, each.step, each.reason, each.meaning)
+        for each in state.story(message_id)
+    ]
+    for line in table(("after s", "machine", "step", "reason", "meaning"), rows):
         screen.say(f"  {line}")
     screen.say(f"\nThe whole state file: {shown(state.path)} (logs beside it). To look further:\n")
     for command in commands(state.path, message_id):
@@ -60,7 +62,7 @@ def say_goodbye(screen: Screen, state: StateFile, message_id: str) -> None:
 def commands(state: Path, message_id: str) -> Sequence[str]:
     """Return three commands that can be pasted into a shell."""
     tool, file = shlex.quote(_sqlite_utils()), shlex.quote(shown(state))
-    story = "select at, machine, step, reason, detail from turn_story where message_id = :id"
+    story = "select after_s, machine, step, reason, detail from turn_story where message_id = :id"
     return (
         f"{tool} rows {file} unanswered --table",
         f"{tool} rows {file} thread_frontiers --table",
@@ -82,9 +84,9 @@ def _sqlite_utils() -> str:
     return "sqlite-utils" if is_same else shown(own)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Sequence[str]:
-    """Return aligned lines; None is an empty cell."""
-    cells = [list(head), *([cell or "" for cell in row] for row in rows)]
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Sequence[str]:
+    """Return aligned lines."""
+    cells = [list(head), *(list(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     cells.insert(1, ["-" * width for width in widths])
     return [

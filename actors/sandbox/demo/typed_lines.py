@@ -29,11 +29,13 @@ class TypedLines:
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         # The loop is closed when a line comes too late to matter.
-        with (
-            contextlib.suppress(RuntimeError),
-            open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as source,
-        ):
-            for line in iter(source.readline, b""):
-                text = line.decode("utf-8", "replace").strip()
-                loop.call_soon_threadsafe(self._lines.put_nowait, text)
+        with contextlib.suppress(RuntimeError):
+            # An input that is not open, or whose terminal is gone, has ended.
+            with (
+                contextlib.suppress(OSError),
+                open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as source,
+            ):
+                for line in iter(source.readline, b""):
+                    text = line.decode("utf-8", "replace").strip()
+                    loop.call_soon_threadsafe(self._lines.put_nowait, text)
             loop.call_soon_threadsafe(self._lines.put_nowait, None)

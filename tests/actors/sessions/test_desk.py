@@ -120,7 +120,7 @@ async def test_a_reminder_for_a_full_lane_is_dropped(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever fills the mailbox will look at the same rows."""
-    limits = Limits(start_within_s=0.2)
+    limits = Limits(start_within_s=1)
     async with open_colleague(script=Script(limits=limits)) as colleague:
         colleague.gateway.planned = [HandOver.TAKEN]
         m1 = await colleague.says("alice", "@hermes hi")

@@ -3,11 +3,13 @@
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 
+import anyio
 import pytest
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.facts import Account, Message, Page, Person, Place, Room
 from hermes_chatto.actors.sessions.ports import (
     ChatServer,
+    ConnectionReport,
     DeliveryState,
     HandOver,
     Outgoing,
@@ -179,6 +181,91 @@ async def test_a_lane_that_breaks_at_any_step_goes_on_with_the_next_turn(
 
         assert is_inside(colleague, m1)
         assert colleague.state_of(elsewhere) == "answered"
+
+
+async def test_a_turn_that_cannot_be_handed_over_fails_alone(open_colleague: Open) -> None:
+    """Neither the one before it, whose end let it go, nor those behind it."""
+    go_on = anyio.Event()
+
+    async def slow(order: TurnOrder) -> str:
+        if "one" in order.text:
+            await go_on.wait()
+        return "fine"
+
+    async with open_colleague(script=Script(agent=slow, limits=QUICK)) as colleague:
+        m1 = colleague.posts("alice", "@hermes one")
+        await colleague.until_state(m1, "processing")
+        bad = [colleague.posts("alice", f"@hermes bad {number}", thread=m1) for number in (2, 3)]
+        m4 = colleague.posts("alice", "@hermes four", thread=m1)
+        await colleague.until_state(m4, "queued")
+        break_rows(colleague, f"new.state = 'handed' and new.message_id in {tuple(bad)}")
+        go_on.set()
+        await colleague.until_state(m4, "answered")
+
+        assert colleague.state_of(m1) == "answered"
+        assert all(is_inside(colleague, message_id) for message_id in bad)
+
+
+async def test_a_first_turn_that_cannot_be_handed_over_fails(open_colleague: Open) -> None:
+    """Decided about and handed over in one step: both or neither."""
+    async with open_colleague(script=Script(limits=QUICK)) as colleague:
+        break_rows(colleague, "new.state = 'handed'")
+        m1 = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(m1, "failed")
+
+        assert is_inside(colleague, m1)
+
+
+async def test_a_turn_that_cannot_be_taken_up_fails(open_colleague: Open) -> None:
+    """A restart that breaks on a run of before lets go of its lane."""
+    started = anyio.Event()
+
+    async def for_ever(order: TurnOrder) -> None:
+        del order
+        started.set()
+        await anyio.sleep_forever()
+
+    async with open_colleague(script=Script(agent=for_ever, limits=QUICK)) as colleague:
+        m1 = await colleague.says("alice", "@hermes one")
+        await started.wait()
+        await colleague.until_state(m1, "processing")
+        m2 = await colleague.says("alice", "@hermes two", thread=m1)
+        await colleague.until_state(m2, "queued")
+        await colleague.dies()
+        break_rows(colleague, "new.state = 'interrupted'")
+        await colleague.starts(Script(limits=QUICK))
+        await colleague.until_state(m2, "answered")
+
+        assert is_inside(colleague, m1)
+
+
+async def test_a_report_that_fails_is_made_again(open_colleague: Open) -> None:
+    """The connection goes on where its row says it stands."""
+    quick = Limits(repair_wait_s=0.001, reconnect_first_s=0.02, reconnect_longest_s=0.05)
+    async with open_colleague(script=Script(limits=quick)) as colleague:
+        colleague.gateway.fails_reports = [RuntimeError("lost"), RuntimeError("live")]
+        colleague.cuts_stream()
+        m1 = await colleague.says("alice", "@hermes still there?")
+        del m1  # said while nobody listens
+        await colleague.until(
+            lambda: (
+                [what for what, _ in colleague.gateway.reports]
+                == [ConnectionReport.LIVE, ConnectionReport.LIVE]
+            )
+        )
+        m2 = await colleague.says("alice", "@hermes and now?")
+        await colleague.until_state(m2, "answered")
+
+        events = colleague.rows(
+            "select event from transitions where machine = 'connection' order by seq"
+        )
+        assert [event for (event,) in events][4:] == [
+            "lose",
+            "retry",
+            "identify",
+            "subscribe",
+            "go_live",
+        ]
 
 
 async def test_a_turn_that_never_starts_and_cannot_be_given_up_does_not_hold_its_lane(

@@ -9,7 +9,7 @@ from hermes_chatto.actors.sandbox.demo.closing import commands, shown, table
 
 def test_a_table_is_aligned_and_has_no_trailing_blanks() -> None:
     """An empty cell stays empty."""
-    lines = table(("at", "step"), [("12:00", "received"), ("12:01", None)])
+    lines = table(("at", "step"), [("12:00", "received"), ("12:01", "")])
 
     assert lines == ["at     step", "-----  --------", "12:00  received", "12:01"]
 

@@ -1,0 +1,239 @@
+"""Runs of the real gateway that are stopped: when they are over, and what is left of them."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import anyio
+import pytest
+from hermes_chatto.actors.sandbox.demo.screen import Screen
+from hermes_chatto.actors.sandbox.demo.stage import open_stage
+from hermes_chatto.actors.sandbox.model import echo
+
+from .conftest import RealGateway
+from .puppet import CONFIG, Strings, install
+
+pytestmark = pytest.mark.timeout(150)  # the first one waits for the gateway
+
+THINKS = "{{wait 20}} {{say too late}}"
+STUBBORN_TOOL = '{{call tool_call {"name": "stubborn", "arguments": {"seconds": 3}}}}'
+TERMINAL = '{{call terminal {"command": "sleep 4"}}}'
+RIGHT = "@hermes {{say right}}"
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """The real gateway with the puppet in it."""
+
+    real: RealGateway
+    strings: Strings
+
+    async def asks(self, body: str) -> str:
+        """Let Alice ask in the room; return the message's ID, which roots the thread."""
+        return await self.real.says("alice", f"@hermes {body}")
+
+    async def stops(self, root_id: str, within_s: float = 30.0) -> tuple[str, float]:
+        """Stop the run of a thread's root."""
+        room_id = self.real.stage.scene.room_id
+        key = f"agent:main:chatto:thread:{room_id}:{root_id}"
+        return await self.strings.stop_run(key, root_id, within_s)
+
+    async def until_handed(self, message_id: str) -> None:
+        """Wait until a message is at the gateway; its run is being set up."""
+        await self._until(lambda: "queued -> handed" in self.real.story(message_id))
+
+    async def until_model_asked(self, word: str) -> None:
+        """Wait until the model was asked about a message with this word."""
+        await self._until(lambda: self.prompts_with(word) > 0)
+
+    async def until_tool_runs(self, already: int) -> None:
+        """Wait until the stubborn tool ran once more than so often."""
+        with anyio.fail_after(30):
+            while await self.tool_runs() == already:  # noqa: ASYNC110 - see `_until`
+                await anyio.sleep(0.05)
+
+    async def tool_runs(self) -> int:
+        """Count how often the stubborn tool ran."""
+        return sum(name == "tool" for name, _ in await self.strings.steps())
+
+    def prompts_with(self, word: str) -> int:
+        """Count the prompts of the agent that held a word anywhere.
+
+        The gateway names a session by its first message, in a thread of its own; that request
+        has no tools, and nobody stops it.
+        """
+        asked = [each for each in self.real.stage.model.requests if each.tools]
+        return sum(word in json.dumps(list(each.messages)) for each in asked)
+
+    async def bodies(self, root_id: str) -> list[str]:
+        """Return a thread as the server holds it, without its root."""
+        return [each.body for each in await self.real.thread(root_id)][1:]
+
+    async def _until(self, claim: Callable[[], bool]) -> None:
+        with anyio.fail_after(30):
+            while not claim():  # noqa: ASYNC110 - another process does it
+                await anyio.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+async def stopping(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stopping]:
+    """Start a gateway with the puppet: some ten seconds."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", install(tmp_path_factory.mktemp("puppet")))
+        async with open_stage(Screen(io.StringIO()), None, echo, CONFIG) as stage:
+            yield Stopping(RealGateway(stage), Strings(stage.gateway.logs[0].parent.parent))
+
+
+async def corrected(stopping: Stopping, root_id: str, word: str) -> list[str]:
+    """Let Alice ask again in a thread, and return what the agent and others said there.
+
+    The old words are in no prompt from now on.
+    """
+    before = stopping.prompts_with(word)
+    again = await stopping.real.says("alice", RIGHT, thread=root_id)
+    await stopping.real.answer_to(again)
+    assert stopping.prompts_with(word) == before
+    return await stopping.bodies(root_id)
+
+
+async def test_a_run_is_stopped_while_it_is_set_up(stopping: Stopping) -> None:
+    """The first run of a process takes seconds for it; its agent must not go on by itself."""
+    m1 = await stopping.asks(f"walnut {THINKS}")
+    await stopping.until_handed(m1)
+
+    what, _ = await stopping.stops(m1)
+
+    assert what == "ended"
+    assert await corrected(stopping, m1, "walnut") == [RIGHT, "right"]
+
+
+async def test_a_run_is_stopped_while_the_model_thinks(stopping: Stopping) -> None:
+    """What it would have said never appears, nor does what it was asked."""
+    m1 = await stopping.asks(f"almond {THINKS}")
+    await stopping.until_model_asked("almond")
+
+    what, took_s = await stopping.stops(m1)
+
+    assert what == "ended"
+    assert took_s < 5
+    assert await corrected(stopping, m1, "almond") == [RIGHT, "right"]
+
+
+async def test_a_run_is_stopped_while_a_command_runs(stopping: Stopping) -> None:
+    """The terminal looks for the interrupt and ends its command."""
+    m1 = await stopping.asks(f"hazel {TERMINAL}")
+    await stopping.until_model_asked("hazel")
+
+    what, _ = await stopping.stops(m1)
+
+    assert what == "ended"
+    assert await corrected(stopping, m1, "hazel") == [RIGHT, "right"]
+
+
+async def test_a_tool_that_does_not_listen_is_waited_for(stopping: Stopping) -> None:
+    """Asked again before it is over, the gateway would complain in the thread."""
+    already = await stopping.tool_runs()
+    m1 = await stopping.asks(f"pecan {STUBBORN_TOOL}")
+    await stopping.until_tool_runs(already)
+
+    early, _ = await stopping.stops(m1, within_s=0.5)
+    again = await stopping.real.says("alice", RIGHT, thread=m1)
+    what, took_s = await stopping.stops(m1)
+    await stopping.real.answer_to(again)
+
+    assert (early, what) == ("does_not_end", "ended")
+    assert took_s > 0.5
+    assert await corrected(stopping, m1, "pecan") == [RIGHT, "right", RIGHT, "right"]
+
+
+async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -> None:
+    """And hears nothing of it."""
+    m1 = await stopping.asks(f"cashew {THINKS}")
+    await stopping.until_model_asked("cashew")
+    m2 = await stopping.real.says("bob", "@hermes {{say to bob}}", thread=m1)
+
+    what, _ = await stopping.stops(m1)
+    asked = stopping.prompts_with("cashew")
+    a2 = await stopping.real.answer_to(m2)
+
+    assert (what, a2.body) == ("ended", "to bob")
+    assert stopping.prompts_with("cashew") == asked
+    assert await stopping.bodies(m1) == ["@hermes {{say to bob}}", "to bob"]
+
+
+async def test_a_question_stopped_by_hand_survives_the_stop_of_the_next(
+    stopping: Stopping,
+) -> None:
+    """It stays in the session; only the message of the run goes."""
+    m1 = await stopping.asks(f"acorn {THINKS}")
+    await stopping.until_model_asked("acorn")
+    m2 = await stopping.real.says("alice", "/stop", thread=m1)
+    await stopping.real.answer_to(m2)
+    m3 = await stopping.real.says("alice", f"@hermes chestnut {THINKS}", thread=m1)
+    await stopping.until_model_asked("chestnut")
+    room_id = stopping.real.stage.scene.room_id
+    key = f"agent:main:chatto:thread:{room_id}:{m1}"
+
+    what, _ = await stopping.strings.stop_run(key, m3, 30)
+
+    acorns = stopping.prompts_with("acorn")
+    assert what == "ended"
+    assert (await corrected(stopping, m1, "chestnut"))[-1] == "right"
+    assert stopping.prompts_with("acorn") > acorns
+
+
+async def test_a_command_given_while_a_run_is_set_up_ends_it(stopping: Stopping) -> None:
+    """Given to the gateway at once, it would end the task, and leave the agent at work."""
+    m1 = await stopping.asks(f"peanut {THINKS}")
+    await stopping.until_handed(m1)
+    m2 = await stopping.real.says("alice", "/stop", thread=m1)
+    await stopping.real.answer_to(m2)
+    again = await stopping.real.says("alice", RIGHT, thread=m1)
+    await stopping.real.answer_to(again, within_s=10)
+
+    assert (await stopping.bodies(m1))[2:] == [RIGHT, "right"]
+
+
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+async def test_a_command_waits_for_the_tool_of_the_run_it_ends(
+    stopping: Stopping, command: str
+) -> None:
+    """It is answered at once; who comes next has to wait, and is spared the gateway's notices."""
+    already = await stopping.tool_runs()
+    m1 = await stopping.asks(f"pistachio {STUBBORN_TOOL}")
+    await stopping.until_tool_runs(already)
+    m2 = await stopping.real.says("alice", command, thread=m1)
+    await stopping.real.answer_to(m2)
+    again = await stopping.real.says("alice", RIGHT, thread=m1)
+    await stopping.real.answer_to(again)
+
+    _, answer, *rest = await stopping.bodies(m1)
+    assert answer
+    assert rest == [RIGHT, "right"]
+
+
+async def test_nothing_is_stopped_where_nothing_runs(stopping: Stopping) -> None:
+    """The run was over before the stop."""
+    m1 = await stopping.asks("{{say quick}}")
+    await stopping.real.answer_to(m1)
+    with anyio.fail_after(10):
+        while stopping.real.rows("select 1 from open_turns"):  # noqa: ASYNC110 - see `_until`
+            await anyio.sleep(0.1)
+
+    what, _ = await stopping.stops(m1)
+
+    assert what == "no_run"
+
+
+async def test_no_session_ever_had_two_agents(stopping: Stopping) -> None:
+    """One began when the one before had ended, in all that went before."""
+    steps = await stopping.strings.steps()
+
+    working: set[str] = set()
+    for name, session_id in steps:
+        if name == "tool":
+            continue
+        assert (name == "began") is (session_id not in working)
+        working ^= {session_id}
+    assert len(steps) > 1
