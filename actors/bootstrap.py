@@ -11,7 +11,7 @@ from .chatto.client import ChattoServer
 from .chatto.credential import Credential, Password, Token
 from .chatto.limits import Limits as ServerLimits
 from .hermes.profile import Profile
-from .hermes.settings import Settings, admission_policy
+from .hermes.settings import Settings, admission_policy, context_limits
 from .runtime.clock import SystemClock
 from .sessions.desk import Equipment, SessionsDesk
 from .sessions.ports import Gateway
@@ -39,6 +39,7 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         server_url=url,
         server=ChattoServer(url, _credential(settings), limits),
         policy=admission_policy(settings),
+        context=context_limits(settings),
         limits=Limits(busy_wait_s=settings.rate_limit_wait_s),
         open_state=lambda: open_state(profile.state_path),
         clock=SystemClock(),

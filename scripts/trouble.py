@@ -45,7 +45,7 @@ _SIGNS = (
     _Sign(
         ("No space left on device", "Disk quota exceeded"),
         "the disk is full.",
-        "Make room (the environment takes about 600 MB, the installer's temporary files as "
+        "Make room (the environment takes up to 600 MB, the installer's temporary files as "
         "much again; TMPDIR moves those) and run the same command again.",
     ),
     _Sign(

@@ -27,7 +27,6 @@ create table turns (
     author_id text not null,
     author_name text not null,
     body text,  -- null once nothing needs it any more
-    command text,  -- as it was typed, from its slash on
     digest text not null,  -- of text and attachments
     attachment_ids text not null,
     in_reply_to text,
@@ -43,12 +42,17 @@ create table turns (
     ended_with text,  -- by which command
     thread_before text,  -- the thread's state before the hand-over
     frontier_before text,  -- and its frontier
+    holding_before text,  -- what else its row said then, as JSON
+    session_token text,  -- the conversation that holds it
+    command text,  -- name of the command it is, with its slash
     updated_at text not null,
     closed_at text,  -- null while something is still to be done about it
     unique (message_id, scope)
 ) strict;
 create index turns_open on turns (scope, session_key) where closed_at is null;
 create index turns_answered on turns (session_key, scope) where state in ('answered', 'silent');
+create index turns_commands on turns (session_key, scope) where state = 'bypassed';
+create index turns_held on turns (session_token) where session_token is not null;
 
 create table threads (
     -- one row per session: what it holds of its thread or direct conversation
@@ -59,7 +63,11 @@ create table threads (
     thread_root_id text,
     state text not null,
     frontier_id text,  -- the session holds the thread up to this message
-    session_token text,
+    frontier_at text,  -- the server's time of that message
+    ahead_ids text not null,  -- handed over ahead of the frontier, a JSON list
+    blind_until_id text,  -- how far a blind pass got
+    session_token text not null,  -- names the conversation; kept with the session, too
+    token_kept_at text,  -- when it was stored with the session
     gap integer not null,  -- newest gap of the connection it was read after
     created_at text not null,
     updated_at text not null,

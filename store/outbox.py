@@ -104,6 +104,21 @@ def own_among(db: Database, scope: str, message_ids: Collection[str]) -> frozens
     return frozenset(message_id for (message_id,) in rows)
 
 
+def spoken_among(
+    db: Database, scope: str, session_key: str, session_token: str, message_ids: Collection[str]
+) -> frozenset[str]:
+    """Return which of these messages a conversation's own turns posted: it holds them."""
+    marks = ", ".join("?" * len(message_ids))
+    sql = (
+        "select outbox.message_id from outbox "  # noqa: S608
+        "join turns on turns.scope = outbox.scope and turns.message_id = outbox.turn_id "
+        f"where outbox.scope = ? and outbox.message_id in ({marks}) "
+        "and outbox.kind != 'other' and turns.session_key = ? and turns.session_token = ?"
+    )
+    found = db.conn.execute(sql, (scope, *message_ids, session_key, session_token))
+    return frozenset(message_id for (message_id,) in found)
+
+
 def posted_in(db: Database, scope: str, room_id: str) -> frozenset[str]:
     """Return the messages of a room that parts became; the newest thousand."""
     rows = db.conn.execute(

@@ -21,8 +21,17 @@ class ThreadRow(NamedTuple):
     """None in a direct conversation."""
     state: str
     frontier_id: str | None
-    session_token: str | None
-    """Stored with the session, too: tells a replaced session; None until it was stored."""
+    """Message up to which the session holds it; None: not known, or nothing yet."""
+    frontier_at: str | None
+    """The server's time of that message."""
+    ahead_ids: str
+    """Messages behind the frontier that were handed over ahead of it, as a JSON list."""
+    blind_until_id: str | None
+    """How far the blind pass got; None: not begun, or over."""
+    session_token: str
+    """Names the conversation; also kept with the session, to tell when that is replaced."""
+    token_kept_at: str | None
+    """When it was stored with the session; None: not yet."""
     gap: int
     """The newest gap in the stream this row has taken account of."""
     created_at: str

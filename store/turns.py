@@ -61,11 +61,15 @@ class TurnRow(NamedTuple):
     """State of the thread before this turn's hand-over; None: not handed over yet."""
     frontier_before: str | None
     """Frontier of the thread before this turn's hand-over; None: none was known."""
+    holding_before: str | None
+    """What else the thread's row said then, as JSON; undoing the hand-over puts it back."""
+    session_token: str | None
+    """The conversation that holds it; None: none does (not handed over, or that was undone)."""
+    command: str | None
+    """Name of the command it is, with its slash; None: it is none."""
     updated_at: str
     closed_at: str | None
     """When it came to rest; None while something is still to be done about it."""
-    command: str | None = None
-    """The command it is, as it was typed, from its slash on; None: it is none, or not let pass."""
 
 
 def receive(db: Database, row: TurnRow) -> None:
@@ -97,6 +101,38 @@ def find_all(db: Database, scope: str, message_ids: Collection[str]) -> dict[str
     where = f"scope = ? and message_id in ({marks})"
     rows = fetch_all(db, TurnRow, "turns", where, (scope, *message_ids))
     return {row.message_id: row for row in rows}
+
+
+def held_among(
+    db: Database, scope: str, session_key: str, session_token: str, message_ids: Collection[str]
+) -> frozenset[str]:
+    """Return which of these messages need not be told to a conversation any more.
+
+    Its own triggers, and commands: they ran, and are no part of any conversation.
+    """
+    marks = ", ".join("?" * len(message_ids))
+    sql = (
+        f"select message_id from turns where scope = ? and message_id in ({marks}) "  # noqa: S608
+        "and session_key = ? and (session_token = ? or state = 'bypassed')"
+    )
+    found = db.conn.execute(sql, (scope, *message_ids, session_key, session_token))
+    return frozenset(message_id for (message_id,) in found)
+
+
+def last_command(db: Database, scope: str, session_key: str) -> TurnRow | None:
+    """Return the newest command of a session key, or None."""
+    where = "scope = ? and session_key = ? and state = 'bypassed' order by lane_order desc"
+    return fetch_one(db, TurnRow, "turns", where, (scope, session_key))
+
+
+def newest_held(db: Database, scope: str, session_key: str, session_token: str) -> int:
+    """Return the `lane_order` of the newest turn a conversation holds; 0: it holds none."""
+    sql = (
+        "select coalesce(max(lane_order), 0) from turns "
+        "where scope = ? and session_key = ? and session_token = ?"
+    )
+    found = db.conn.execute(sql, (scope, session_key, session_token)).fetchone()
+    return int(found[0])
 
 
 def in_lane(db: Database, scope: str, session_key: str) -> list[TurnRow]:

@@ -5,5 +5,5 @@ import pytest
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """asyncio only: the gateway and chattolib run on nothing else."""
+    """Asyncio only: the gateway and chattolib run on nothing else."""
     return "asyncio"

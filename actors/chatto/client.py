@@ -4,6 +4,7 @@ This module is cheap to import. What talks to the network is imported at the fir
 worker thread: it takes half a second of CPU.
 """
 
+import hashlib
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -16,20 +17,30 @@ from ..sessions.errors import (
     ServerUnreachableError,
     StreamLostError,
 )
-from ..sessions.facts import Account, Message, Person, Place, Room
+from ..sessions.facts import Account, Message, Page, Person, Place, Room
 from ..sessions.ports import Post
 from ..sessions.stream_events import StreamEvent, StreamOpened
 from .credential import Credential
 from .limits import Limits
 from .read_back import FIRST_PAGE, LATER_PAGE, Wanted
 from .refusals import TokenRefusedError
-from .resources import Proto, account_of, is_deleted, message_of, person_of, room_of
+from .resources import (
+    Proto,
+    account_of,
+    is_deleted,
+    message_of,
+    page_of,
+    person_of,
+    room_of,
+    thread_page_of,
+)
 from .session import Session
 
 __all__ = ["ChattoServer"]
 
 ALL_ROOMS: Final = 1  # ROOM_DIRECTORY_SCOPE_ALL
 BATCH: Final = 100  # IDs, the most one call takes
+ROOM_ID_LENGTH: Final = 14  # hexadecimal digits, for a direct conversation
 HIDDEN: Final = frozenset({"not_found", "permission_denied"})
 """Two ways in which the server says that a room is none of the account's business."""
 
@@ -97,6 +108,18 @@ class ChattoServer:
         finally:
             await stream.aclose()
 
+    def is_pair(self, room_id: str, user_id: str) -> bool:
+        """Tell whether a direct conversation is between the account and this person alone.
+
+        Source: Chatto 0.4.20, cli/internal/core/dm.go: the ID of a direct conversation is the
+        beginning of a hash of its participants, in order, each followed by a zero byte.
+        """
+        if self._account is None:
+            return False
+        pair = sorted((self._account.user_id, user_id))
+        digest = hashlib.sha256("".join(f"{each}\0" for each in pair).encode()).hexdigest()
+        return room_id == digest[:ROOM_ID_LENGTH]
+
     async def list_rooms(self) -> Sequence[Room]:
         """Return all rooms the account may see that are not archived.
 
@@ -140,6 +163,66 @@ class ChattoServer:
         request = wire.pb.messages.BatchGetMessagesRequest(room_id=room_id, event_ids=ids)
         answer = await self._session.read(wire.services.messages.batch_get_messages, request)
         return [message_of(each) for each in answer.messages if not is_deleted(each)]
+
+    async def page_around(self, place: Place, row_id: str, limit: int) -> Page | None:
+        """Read a stretch of a thread, a room or a direct conversation around one of its rows.
+
+        Args:
+            place: the thread; without a root the room or conversation itself.
+            row_id: the row in the middle; the root of a thread gives its beginning.
+            limit: rows of the stretch, 1 to 500, the root of a thread not counted.
+
+        Returns:
+            None where the row is not in that timeline (any more).
+
+        Raises:
+            ChatError: see its tree.
+        """
+        wire = await self._session.wire()
+        try:
+            if place.thread_root_id is None:
+                request = wire.pb.timeline.GetRoomEventsAroundRequest(
+                    room_id=place.room_id, event_id=row_id, limit=limit
+                )
+                answer = await self._session.read(
+                    wire.services.rooms.get_room_events_around, request
+                )
+                return page_of(answer.page, answer.target_index)
+            request = wire.pb.timeline.GetThreadEventsAroundRequest(
+                room_id=place.room_id,
+                thread_root_event_id=place.thread_root_id,
+                event_id=row_id,
+                limit=limit,
+            )
+            answer = await self._session.read(
+                wire.services.threads.get_thread_events_around, request
+            )
+        except RequestRefusedError as error:
+            if error.code == "not_found":
+                return None
+            raise
+        return thread_page_of(answer.page, answer.target_index)
+
+    async def first_page(self, place: Place, limit: int) -> Page:
+        """Read the beginning of a thread, a room or a direct conversation.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        if place.thread_root_id is not None:
+            page = await self.page_around(place, place.thread_root_id, limit)
+            if page is None:
+                code, text = "not_found", "the thread is gone"
+                raise RequestRefusedError(code, text)
+            return page
+        wire = await self._session.wire()
+        # An empty cursor is the beginning of a room; none at all would be its end.
+        # Source: Chatto 0.4.20, cli/internal/core/room_events.go.
+        request = wire.pb.timeline.GetRoomEventsRequest(
+            room_id=place.room_id, limit=limit, after=""
+        )
+        answer = await self._session.read(wire.services.rooms.get_room_events, request)
+        return page_of(answer.page, 0)
 
     async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
         """Return who these are, by ID; unknown and deleted accounts are left out.

@@ -1,11 +1,22 @@
 """The server's resources as the sessions know them: pure translation."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from ..sessions.facts import Account, Message, Person, Room, RoomKind
+from ..sessions.facts import Account, Message, Page, Person, Room, RoomKind, TimelineRow
 
-__all__ = ["account_of", "is_deleted", "message_of", "moment_of", "person_of", "room_of"]
+__all__ = [
+    "Proto",
+    "account_of",
+    "is_deleted",
+    "message_of",
+    "moment_of",
+    "page_of",
+    "person_of",
+    "room_of",
+    "thread_page_of",
+]
 
 Proto: TypeAlias = Any
 """A generated message. Not imported from `pb`: translating needs none of its classes."""
@@ -50,7 +61,33 @@ def message_of(message: Proto) -> Message:
         thread_root_id=message.thread_root_event_id or None,
         echo_of_id=message.echo_of_event_id or None,
         attachment_ids=tuple(attachment.id for attachment in message.attachments),
+        file_names=tuple(attachment.filename for attachment in message.attachments),
     )
+
+
+def page_of(page: Proto, anchor: int) -> Page:
+    """Return a stretch of a timeline; `anchor` is the place of the row it was read around."""
+    rows = tuple(_row_of(row) for row in page.events)
+    return Page(
+        rows=rows,
+        anchor=anchor,
+        has_older=page.has_older,
+        has_newer=page.has_newer,
+        reply_count=None,
+        people={user_id: person_of(user) for user_id, user in page.includes.users.items()},
+    )
+
+
+def thread_page_of(page: Proto, anchor: int) -> Page:
+    """Return a stretch of a thread; its first row is the root, which counts the replies."""
+    root = page.events[0].message_posted.message
+    return replace(page_of(page, anchor), reply_count=root.thread.reply_count)
+
+
+def _row_of(row: Proto) -> TimelineRow:
+    message = row.message_posted.message if row.WhichOneof("event") == "message_posted" else None
+    is_message = message is not None and not is_deleted(message)
+    return TimelineRow(row.id, message_of(message) if is_message else None)
 
 
 def is_deleted(message: Proto) -> bool:

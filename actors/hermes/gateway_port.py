@@ -11,6 +11,7 @@ from gateway.session import SessionSource, build_session_key
 
 from ..sessions.facts import Person, Place, RoomKind
 from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
+from .conversations import Conversations
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
 from .runs import Runs
@@ -60,6 +61,7 @@ class GatewayPort:
         self._allowed_ids: frozenset[str] = frozenset()
         self._slot_held_since: dict[str, float] = {}
         self._is_lost = False
+        self._conversations = Conversations(adapter)
         self._runs = Runs(adapter, monotonic)
         self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
@@ -106,6 +108,24 @@ class GatewayPort:
             author_id, _chat_type(place).value, place.room_id
         )
         return answer is True
+
+    def has_session(self, session_key: str) -> bool:
+        """Tell whether the gateway has a conversation for this key."""
+        return self._conversations.exists(session_key)
+
+    async def session_token(self, session_key: str) -> str | None:
+        """Return what `keep_session_token` stored; None: nothing, or the session is another."""
+        return await self._conversations.token(session_key)
+
+    async def keep_session_token(self, session_key: str, token: str) -> bool:
+        """Store a token with the session itself; it goes when the session is replaced."""
+        return await self._conversations.keep_token(session_key, token)
+
+    async def held_by_transcript(
+        self, session_key: str, message_ids: Collection[str]
+    ) -> frozenset[str]:
+        """Return which of these messages the transcript of the session has as its turns."""
+        return await self._conversations.holds(session_key, message_ids)
 
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now; else watch it until it would."""
@@ -174,10 +194,8 @@ class GatewayPort:
             case ConnectionReport.LIVE:
                 self._mark(is_lost=False)
             case ConnectionReport.LOST:
-                logger.warning("Chatto: %s", text)
                 self._mark(is_lost=True)
             case ConnectionReport.REFUSED:
-                logger.error("Chatto: %s", text)
                 self._adapter._set_fatal_error(  # noqa: SLF001
                     "chatto_refused", text, retryable=False
                 )

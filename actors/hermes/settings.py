@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..sessions.policy import FollowUps, Policy
+from ..sessions.policy import ContextLimits, FollowUps, Policy
 from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "admission_policy",
+    "context_limits",
     "missing_credential",
     "resolve",
     "settings_rows",
@@ -31,6 +32,7 @@ T = TypeVar("T")
 ACCOUNT = "Account"
 WHO = "Who"
 WHERE = "Where and when"
+CONTEXT = "Context"
 LIMITS = "Connection and limits"
 
 GATEWAY_KEYS = frozenset(
@@ -109,6 +111,9 @@ class Settings:
     answer_replies: bool = setting(Kind.BOOL, True, WHERE, "a reply to a message of the agent counts")
     follow_ups: str = setting(Kind.CHOICE, "asker", WHERE, "messages without a mention in a thread where the agent answered: `off`, `asker` (whose question runs, waits or was answered last), `anyone`; never one that is addressed to somebody else", choices=("off", "asker", "anyone"))
     home_channel: str | None = setting(Kind.TEXT, None, WHERE, "room, or ROOM/THREAD, for scheduled results and notices")
+    thread_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in a slice of `[Earlier in this thread]`, the five newest besides; 0 = no block, no read, the frontier moves to the trigger")
+    room_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in `[Earlier in this room]`; 0 = no block")
+    context_char_limit: int = setting(Kind.INT, 20_000, CONTEXT, "characters of one block")
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
@@ -229,6 +234,15 @@ def missing_credential(settings: Settings) -> str | None:
     return (
         "No credential for Chatto: set CHATTO_TOKEN, or CHATTO_LOGIN and CHATTO_PASSWORD, "
         "of the agent's own account."
+    )
+
+
+def context_limits(settings: Settings) -> ContextLimits:
+    """Return how much of what was said before a turn is told."""
+    return ContextLimits(
+        thread_lines=settings.thread_context_message_limit,
+        room_lines=settings.room_context_message_limit,
+        characters=settings.context_char_limit,
     )
 
 

@@ -23,7 +23,7 @@ from ..sessions.ports import (
     TurnOrder,
 )
 
-__all__ = ["Agent", "ScriptedGateway", "first_words"]
+__all__ = ["Agent", "ScriptedGateway", "Session", "first_words"]
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,15 @@ Agent = Callable[[TurnOrder], Awaitable[str | None]]
 async def first_words(order: TurnOrder) -> str:
     """Answer "ok: " and the first words of the message, at once."""
     return f"ok: {' '.join(order.text.split()[:6])}"
+
+
+@dataclass
+class Session:
+    """A conversation of the gateway."""
+
+    token: str | None = None
+    message_ids: list[str] = field(default_factory=list)
+    """The messages its transcript holds, in order."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +61,11 @@ class ScriptedGateway:
     """Runs a scripted agent for every turn it is handed, and records what it was given."""
 
     def __init__(
-        self, tasks: TaskGroup, agent: Agent = first_words, allowed: Collection[str] = ()
+        self,
+        tasks: TaskGroup,
+        agent: Agent = first_words,
+        allowed: Collection[str] = (),
+        sessions: "dict[str, Session] | None" = None,
     ) -> None:
         """Start with the gate open and nobody running.
 
@@ -60,19 +73,20 @@ class ScriptedGateway:
             tasks: runs the agent.
             agent: what it does with a turn.
             allowed: user IDs that may speak beside those the sessions resolve.
+            sessions: conversations of an earlier process; None: there was none.
         """
         self.agent = agent
         self.orders: list[TurnOrder] = []
         """Turns, in the order of their hand-over."""
         self.commands: list[TurnOrder] = []
+        self.sessions = {} if sessions is None else sessions
+        """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
         self.crashes: list[BaseException] = []
         self.planned: list[HandOver] = []
         """What it does with the next turns instead of running them: taken, one never starts."""
         self.raises: list[Exception] = []
         """What it raises instead of taking the next turns."""
-        self.transcripts: dict[str, list[str]] = {}
-        """The messages that the session of a key holds, in order."""
         self.fails_reports: list[Exception] = []
         """What it raises instead of taking the next reports about the connection."""
         self.most_at_once = 0
@@ -134,6 +148,29 @@ class ScriptedGateway:
         del place
         return author_id in self._allowed or author_id in self._resolved
 
+    def has_session(self, session_key: str) -> bool:
+        """Tell whether there is a conversation for this key."""
+        return session_key in self.sessions
+
+    async def session_token(self, session_key: str) -> str | None:
+        """Return what was stored with the conversation."""
+        session = self.sessions.get(session_key)
+        return session.token if session else None
+
+    async def keep_session_token(self, session_key: str, token: str) -> bool:
+        """Store a token with the conversation, if there is one."""
+        session = self.sessions.get(session_key)
+        if session is not None:
+            session.token = token
+        return session is not None
+
+    async def held_by_transcript(
+        self, session_key: str, message_ids: Collection[str]
+    ) -> frozenset[str]:
+        """Return which of these messages were turns of the conversation."""
+        session = self.sessions.get(session_key, Session())
+        return frozenset(message_ids) & frozenset(session.message_ids)
+
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
         ready = self._is_open and not self._running.get(session_key)
@@ -154,7 +191,7 @@ class ScriptedGateway:
             raise self.raises.pop(0)
         if self.planned:
             return self.planned.pop(0)
-        self.transcripts.setdefault(key, []).append(order.message_id)
+        self.sessions.setdefault(key, Session()).message_ids.append(order.message_id)
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
@@ -232,7 +269,7 @@ class ScriptedGateway:
             self._desk.run_ended(key, slot.message_id, slot.outcome)
 
     def _take_out(self, key: str, message_id: str) -> RunStop:
-        held = self.transcripts.get(key, [])
+        held = self.sessions.get(key, Session()).message_ids
         if message_id in held[:-1]:
             return RunStop.LEFT_IN_TRANSCRIPT
         if held and held[-1] == message_id:
@@ -255,7 +292,7 @@ class ScriptedGateway:
             for slot in self._running.get(key, []):
                 slot.scope.cancel()
         if order.text.startswith(("/new", "/reset")):
-            self.transcripts.pop(key, None)
+            self.sessions[key] = Session()
         await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:

@@ -22,10 +22,11 @@ from ..chatto.credential import Credential, Password
 from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
-from ..sessions.policy import Policy
+from ..sessions.policy import ContextLimits, Policy
 from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
-from .scripted_gateway import Agent, ScriptedGateway, first_words
+from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
+from .server.editing import Editing
 from .server.faults import Call, Delivery, NoFaults
 from .server.feed import Ending
 from .server.frames import Event
@@ -34,6 +35,7 @@ from .server.pb import Proto
 from .server.posting import Draft, Posting
 from .server.realtime import Timing
 from .server.refusals import Code, RefusedError
+from .server.rows import Message
 from .server.sandbox import Sandbox
 
 __all__ = ["AgentFaults", "Colleague", "Open", "Posted", "Script", "colleague"]
@@ -116,6 +118,7 @@ class Script:
     agent: Agent = first_words
     policy: Policy = POLICY
     limits: Limits = field(default_factory=Limits)
+    context: ContextLimits = field(default_factory=ContextLimits)
     credential: Credential = field(default_factory=lambda: Password("hermes", "hermes-pass-1"))
     edge: EdgeLimits = field(default_factory=EdgeLimits)
     around: Callable[[ChatServer], ChatServer] = _as_it_is
@@ -141,6 +144,8 @@ class Colleague:
     """User IDs by login."""
     rooms: dict[str, str] = field(default_factory=dict)
     """Room IDs by name."""
+    sessions: dict[str, Session] = field(default_factory=dict)
+    """The gateway's conversations; they outlive the process."""
     _people: dict[str, ChattoServer] = field(default_factory=dict)
     _gateway: ScriptedGateway | None = None
     _desk: SessionsDesk | None = None
@@ -164,7 +169,7 @@ class Colleague:
     async def starts(self, script: Script | None = None) -> None:
         """Start the profile on its state file; None: set up as before."""
         self.script = script or self.script
-        gateway = ScriptedGateway(self.tasks, self.script.agent)
+        gateway = ScriptedGateway(self.tasks, self.script.agent, sessions=self.sessions)
         if not self.script.is_gate_open:
             gateway.shut_gate()
         equipment = Equipment(
@@ -174,6 +179,7 @@ class Colleague:
                 ChattoServer(self.url, self.script.credential, self.script.edge)
             ),
             policy=self.script.policy,
+            context=self.script.context,
             limits=self.script.limits,
             open_state=self._open_state,
             clock=SystemClock(),
@@ -271,10 +277,28 @@ class Colleague:
         place = world.rooms.require(self.rooms.get(room, room))
         world.feed.tell_room(place, Event(kind, self.ids[login], {"room_id": place.id, **payload}))
 
-    async def opens_dm(self, login: str) -> str:
+    async def opens_dm(self, login: str, *others: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
-        members = (self.ids[login], self.ids["hermes"])
+        members = (self.ids[login], self.ids["hermes"], *(self.ids[name] for name in others))
         return Membership(self.sandbox.world).start_dm(members).id
+
+    async def deletes(self, login: str, message_id: str) -> None:
+        """Let a person delete a message."""
+        world = self.sandbox.world
+        row = world.log.any(message_id)
+        if isinstance(row, Message):
+            Editing(world, Posting(world)).delete(world.accounts.require(self.ids[login]), row)
+
+    def retracts(self, message_id: str) -> None:
+        """Delete a message on the server; its author did it."""
+        world = self.sandbox.world
+        row = world.log.any(message_id)
+        if isinstance(row, Message):
+            Editing(world, Posting(world)).delete(world.accounts.require(row.actor_id), row)
+
+    def renames(self, login: str, display_name: str) -> None:
+        """Give an account another name for people to see."""
+        self.sandbox.world.accounts.require(self.ids[login]).display_name = display_name
 
     async def token_of(self, login: str) -> str:
         """Return a bearer token of a person."""
@@ -334,6 +358,7 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     agent: Agent = first_words,
     policy: Policy = POLICY,
     limits: Limits | None = None,
+    context: ContextLimits | None = None,
     rooms: Sequence[str] = ("R1", "R2"),
     script: Script | None = None,
     faults: AgentFaults | None = None,
@@ -347,6 +372,7 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
         agent: what the agent does.
         policy: what the operator decided.
         limits: None: the defaults.
+        context: None: the defaults.
         rooms: names of the rooms that everybody is in.
         script: None: made of the three above.
         faults: what stands between the server and the agent; None: nothing yet.
@@ -359,7 +385,12 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     made = {name: sandbox.add_room(name, *accounts.values()).id for name in rooms}
     faults.agent_id = accounts["hermes"].id
     ids = {login: account.id for login, account in accounts.items()}
-    script = script or Script(agent=agent, policy=policy, limits=limits or Limits())
+    script = script or Script(
+        agent=agent,
+        policy=policy,
+        limits=limits or Limits(),
+        context=context or ContextLimits(),
+    )
     async with sandbox as url, anyio.create_task_group() as tasks:
         state_path = tmp_path / "chatto" / "state.db"
         stage = Colleague(sandbox, url, state_path, script, faults, tasks, ids, made)

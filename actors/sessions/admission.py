@@ -53,6 +53,8 @@ class Cause(Enum):
     REPLY = "reply"
     FOLLOW_UP = "follow_up"
     OPEN_ROOM = "open_room"
+    STRANGER = "stranger"
+    """A stranger's direct message, for the gateway to decline or to pair with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Inbound:
     own_id: str
     own_login: str
     author_may_speak: bool
+    is_pair: bool
+    """Whether it is a direct conversation of the author with the agent alone."""
     server_says_mentioned: bool
     """Whether the server notified the account of it as a mention."""
     replies_to_own: bool
@@ -92,11 +96,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Bypassed:
-    """A command: goes past the lane."""
+    """Goes past the lane: a command, or what the gateway itself is to see of a stranger."""
 
     cause: Cause
     command: str
-    """The command as the gateway gets it, from its slash on."""
+    """What the gateway gets as the message; a command from its slash on."""
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the gateway runs it."""
+        return self.cause is not Cause.STRANGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,8 @@ def admit(inbound: Inbound, policy: Policy) -> Verdict:
     """Decide what becomes of a message."""
     if stopped := _not_for_us(inbound, policy):
         return stopped
+    if not inbound.author_may_speak:
+        return Bypassed(Cause.STRANGER, trim(inbound.message.body))
     cause = _cause(inbound, policy)
     if isinstance(cause, NotForUs):
         return cause
@@ -153,7 +164,7 @@ def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
         return NotForUs("own_message")
     if not answers_room(inbound.room, policy):
         return NotForUs("room_not_answered")
-    if not inbound.author_may_speak:
+    if not inbound.author_may_speak and not _lets_gateway_decide(inbound, policy):
         return NotForUs("author_not_allowed")
     if message.echo_of_id is not None:
         # The thread reply it repeats is a message of its own.
@@ -161,8 +172,13 @@ def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
     return None
 
 
+def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
+    """Tell whether a stranger's direct message is the gateway's to answer, by its setting."""
+    return policy.strangers_reach_gateway and inbound.is_pair and inbound.path is Path.POSTED
+
+
 def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
-    if inbound.room.kind is RoomKind.DIRECT:
+    if inbound.is_pair:
         return Cause.DIRECT
     handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
     if inbound.own_login.lower() in handles:

@@ -102,7 +102,7 @@ class ConnectionActor:
         match mail:
             case Start():
                 await self._step("start")
-                self._reader.open()
+                self._reader.open(self._row.gap)
             case Identified():
                 await self._step("identify", Account(mail.account_id))
             case StreamIsOpen():
@@ -113,7 +113,7 @@ class ConnectionActor:
                 await self._refuse(mail.error)
             case RetryDue():
                 await self._step("retry")
-                self._reader.open()
+                self._reader.open(self._row.gap)
             case Steady():
                 await self._step("settle")
             case Stop():

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
-from ...store import ignored
+from ...store import glossary, ignored
 from ...store.database import StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
@@ -24,6 +24,7 @@ from .delivery import DeliveryActor
 from .directory import Directory
 from .errors import ChatError, StateUnusableError
 from .facts import Place
+from .glossary import entries
 from .journal import Journal
 from .mail import (
     CONNECTION,
@@ -37,7 +38,7 @@ from .mail import (
     Start,
     Stop,
 )
-from .policy import Policy
+from .policy import ContextLimits, Policy
 from .ports import (
     ChatServer,
     DeliveryResult,
@@ -81,6 +82,7 @@ class Equipment:
     """For the row of the connection; holds no secret."""
     server: ChatServer
     policy: Policy
+    context: ContextLimits
     limits: Limits
     open_state: Callable[[], Database]
     """Opens the state file; runs in the store's thread."""
@@ -142,7 +144,10 @@ class SessionsDesk:
         services = self._services
         if services is None:
             return STOPPING
-        lane = services.lane_of(outgoing.room_id, outgoing.thread_root_id)
+        # The home channel may be given by its name.
+        room_id = services.directory.id_of(outgoing.room_id)
+        outgoing = replace(outgoing, room_id=room_id)
+        lane = services.lane_of(room_id, outgoing.thread_root_id)
         promise: Promise[DeliveryResult] = Promise()
         try:
             services.tell(THREAD, lane, Answer(outgoing, promise))
@@ -186,6 +191,7 @@ class SessionsDesk:
         equipment = self._equipment
         store = StoreThread(equipment.open_state, clock=equipment.clock)
         await tasks.start(store.serve)
+        await store.run(partial(glossary.save, entries=entries()))
         journal = Journal(store, equipment.scope, equipment.clock)
         kinds: dict[str, Kind] = {}
 
@@ -205,6 +211,7 @@ class SessionsDesk:
             server=equipment.server,
             gateway=self._gateway,
             policy=equipment.policy,
+            context=equipment.context,
             limits=equipment.limits,
             tasks=tasks,
             supervisor=supervisor,

@@ -78,6 +78,14 @@ class Directory:
             self._kinds[room_id] = found.kind
         return found
 
+    def id_of(self, room: str) -> str:
+        """Return the ID of a room that is given by its ID or, in any case, by its name."""
+        if room in self._rooms:
+            return room
+        named = (known for known in self._rooms.values() if known.name.lower() == room.lower())
+        found = next(named, None)
+        return found.room_id if found else room
+
     def kind_of(self, room_id: str) -> RoomKind:
         """Return the kind of a room; an unknown one is taken for a direct conversation.
 
@@ -106,6 +114,11 @@ class Directory:
         if self._account and person.user_id == self._account.user_id:
             self._account = Account(person.user_id, person.login, person.display_name)
 
+    def note_people(self, people: Mapping[str, Person]) -> None:
+        """Take note of names that came along with a page."""
+        self._make_room()
+        self._people.update(people)
+
     async def people(self, user_ids: Iterable[str]) -> Mapping[str, Person]:
         """Return who these are, from the server where it is not known.
 
@@ -113,12 +126,15 @@ class Directory:
         """
         wanted = set(user_ids)
         if missing := wanted - self._people.keys():
-            if len(self._people) > self._names_kept:
-                self._people.clear()
+            self._make_room()
             self._people.update(await self._server.people(missing))
         return {
             user_id: self._people.get(user_id, Person(user_id, "", user_id)) for user_id in wanted
         }
+
+    def _make_room(self) -> None:
+        if len(self._people) > self._names_kept:
+            self._people.clear()
 
     async def resolve(self, entries: Iterable[str]) -> frozenset[str]:
         """Turn logins and user IDs of an allowlist into user IDs; name what is nobody.

@@ -1,5 +1,6 @@
 """What is known of the server: rooms, people, messages and where a conversation is held."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -7,10 +8,12 @@ from enum import Enum
 __all__ = [
     "Account",
     "Message",
+    "Page",
     "Person",
     "Place",
     "Room",
     "RoomKind",
+    "TimelineRow",
 ]
 
 
@@ -79,3 +82,31 @@ class Message:
     echo_of_id: str | None
     """The thread reply this row repeats in the room; None: no echo."""
     attachment_ids: tuple[str, ...] = ()
+    file_names: tuple[str, ...] = ()
+    """Names of the attachments, as their senders gave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """One row of a room's or a thread's timeline."""
+
+    row_id: str
+    message: Message | None
+    """None: a message that was deleted, or a row that is no message (somebody joined)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A stretch of a timeline, oldest first, around one of its rows."""
+
+    rows: tuple[TimelineRow, ...]
+    """In a thread the root is the first row, whatever stretch follows it."""
+    anchor: int
+    """Where the row that was asked for stands."""
+    has_older: bool
+    """Whether rows come before the stretch (in a thread: before its first reply)."""
+    has_newer: bool
+    reply_count: int | None
+    """Replies of the thread that are not deleted; None in a room."""
+    people: Mapping[str, Person]
+    """Who the rows are by, as far as the server names them."""

@@ -82,7 +82,6 @@ class Draft:
     def __init__(self, journal: Journal) -> None:
         """Start empty."""
         self._journal = journal
-        self._now = journal.now()
         self._work: list[Callable[[Database], object]] = []
         self._lines: list[str] = []
 
@@ -116,7 +115,7 @@ class Draft:
         if record.state in WORDLESS:
             columns["body"] = None
         at_rest = record.state in RESTING
-        columns["closed_at"] = (row.closed_at or self._now) if at_rest else None
+        columns["closed_at"] = (row.closed_at or self._journal.now()) if at_rest else None
         new = self._replace(row, record, columns)
         self._plan(lambda db: turns.save(db, new))
         self._step(step, row.message_id, row.message_id, _reason(ev, reason), _detail(row, new))
@@ -137,6 +136,13 @@ class Draft:
         new = self._replace(row, record, columns)
         self._plan(lambda db: threads.save(db, new))
         self._step(step, row.session_key, message_id, _reason(ev, reason), _detail(row, new))
+        return new
+
+    def note_thread(self, row: ThreadRow, **columns: object) -> ThreadRow:
+        """Plan that a thread's row says something more, without a step of its machine."""
+        values: dict[str, Any] = {**columns, "updated_at": self._journal.now()}
+        new = row._replace(**values)
+        self._plan(lambda db: threads.save(db, new))
         return new
 
     def room_session(self, row: RoomSessionRow, event: str, ev: object = None) -> RoomSessionRow:
@@ -197,8 +203,8 @@ class Draft:
             session_key=turn.session_key,
             state="blind",
             reason=None,
-            created_at=self._now,
-            updated_at=self._now,
+            created_at=self._journal.now(),
+            updated_at=self._journal.now(),
         )
         self._plan(lambda db: room_sessions.save(db, row))
         self._begin("room_session", row.message_id, row.message_id, "open", row.state)
@@ -231,7 +237,7 @@ class Draft:
         self._work.append(write)
 
     def _replace(self, row: RowT, record: Record, columns: dict[str, object]) -> RowT:
-        values: dict[str, Any] = {**asdict(record), **columns, "updated_at": self._now}
+        values: dict[str, Any] = {**asdict(record), **columns, "updated_at": self._journal.now()}
         return row._replace(**values)
 
     def _begin(self, machine: str, key: str, about: str | None, event: str, state: str) -> None:
@@ -256,7 +262,7 @@ class Draft:
     ) -> TransitionRow:
         return TransitionRow(
             scope=self._journal.scope,
-            at=self._now,
+            at=self._journal.now(),
             machine=step.machine,
             key=key,
             message_id=message_id,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["FollowUps", "Policy"]
+__all__ = ["ContextLimits", "FollowUps", "Policy"]
 
 
 class FollowUps(Enum):
@@ -33,3 +33,17 @@ class Policy:
     broadcast_mentions: bool = False
     answer_replies: bool = True
     follow_ups: FollowUps = FollowUps.ASKER
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLimits:
+    """How much of what was said before a turn is told."""
+
+    thread_lines: int = 20
+    """Lines of one slice of a thread, the five newest besides; 0: no block and no read."""
+    room_lines: int = 20
+    """Lines of a room; 0: no block and no read."""
+    characters: int = 20_000
+    """Of one block."""
+    pointer_wait_s: float = 5.0
+    """Longest wait for the message a trigger points at."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from .facts import Account, Message, Person, Place, Room
+from .facts import Account, Message, Page, Person, Place, Room
 from .stream_events import StreamEvent
 
 __all__ = [
@@ -61,6 +61,10 @@ class ChatServer(Protocol):
         """
         ...
 
+    def is_pair(self, room_id: str, user_id: str) -> bool:
+        """Tell whether a direct conversation is between the account and this person alone."""
+        ...
+
     async def list_rooms(self) -> Sequence[Room]:
         """Return all rooms the account may see that are not archived. Raises: ChatError."""
         ...
@@ -79,6 +83,27 @@ class ChatServer(Protocol):
         Raises:
             ChatError: `RequestRefusedError` when the account is not in the room.
         """
+        ...
+
+    async def page_around(self, place: Place, row_id: str, limit: int) -> Page | None:
+        """Read a stretch of a thread, or of a room, around one of its rows.
+
+        Args:
+            place: the thread; without a root the room itself, or the direct conversation.
+            row_id: the row in the middle; the root of a thread gives its beginning.
+            limit: rows of the stretch, 1 to 500; half of them come before the row, less where
+                the timeline begins or ends there. The root is not counted.
+
+        Returns:
+            None where the row is not in that timeline (any more).
+
+        Raises:
+            ChatError: `RequestRefusedError` when the account is not in the room.
+        """
+        ...
+
+    async def first_page(self, place: Place, limit: int) -> Page:
+        """Read the beginning of a thread or a room; the anchor is the first row. As above."""
         ...
 
     async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
@@ -188,6 +213,28 @@ class Gateway(Protocol):
 
     def may_speak(self, author_id: str, place: Place) -> bool:
         """Tell whether this account may talk to the agent here: the gateway's own check."""
+        ...
+
+    def has_session(self, session_key: str) -> bool:
+        """Tell whether the gateway has a conversation for this key."""
+        ...
+
+    async def session_token(self, session_key: str) -> str | None:
+        """Return what `keep_session_token` stored; None: nothing, or the session is another."""
+        ...
+
+    async def keep_session_token(self, session_key: str, token: str) -> bool:
+        """Store a token with the session itself; it goes when the session is replaced.
+
+        Returns:
+            False where there is no session to store it with (yet).
+        """
+        ...
+
+    async def held_by_transcript(
+        self, session_key: str, message_ids: Collection[str]
+    ) -> frozenset[str]:
+        """Return which of these messages the transcript of the session has as its turns."""
         ...
 
     def is_ready(self, session_key: str) -> bool:

@@ -74,6 +74,9 @@ def _row(room: Room, message: Message, author_name: str, services: Services) -> 
         ended_with=None,
         thread_before=None,
         frontier_before=None,
+        holding_before=None,
+        session_token=None,
+        command=None,
         updated_at=now,
         closed_at=None,
     )

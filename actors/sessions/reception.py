@@ -40,6 +40,7 @@ class Reception:
         """
         match event:
             case MessagePosted() | Mentioned():
+                self._note(event)
                 if self._concerns_us(event):
                     await self._services.supervisor.send(Address(ROOM, event.room_id), event)
             case RoomChanged():
@@ -52,6 +53,14 @@ class Reception:
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    def _note(self, event: MessagePosted | Mentioned) -> None:
+        """Remember what was posted in which conversation, whoever wrote it."""
+        if isinstance(event, Mentioned):
+            return
+        directory, root_id = self._services.directory, event.thread_root_id
+        if root_id is not None or directory.kind_of(event.room_id) is RoomKind.DIRECT:
+            self._services.unseen.note(event.room_id, root_id, event.message_id)
 
     def _concerns_us(self, event: MessagePosted | Mentioned) -> bool:
         """Ask what costs nothing: our own, a room we answer in, an author who may speak."""
@@ -71,6 +80,8 @@ class Reception:
             return "room_not_answered"
         kind = services.directory.kind_of(event.room_id)
         root = event.message_id if kind is RoomKind.CHANNEL else None
-        if not services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
-            return "author_not_allowed"
-        return None
+        if services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
+            return None
+        if services.policy.strangers_reach_gateway and kind is RoomKind.DIRECT:
+            return None
+        return "author_not_allowed"

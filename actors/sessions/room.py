@@ -18,7 +18,7 @@ from .errors import (
     ServerUnreachableError,
     UnusableConnectionError,
 )
-from .facts import Message, Place, Room
+from .facts import Message, Place, Room, RoomKind
 from .mail import THREAD, Received, RecoverMessage, RoomMail
 from .receipt import receipt_of
 from .services import Services
@@ -218,6 +218,8 @@ class RoomActor:
             own_id=account.user_id,
             own_login=account.login,
             author_may_speak=self._services.gateway.may_speak(message.author_id, standing.place),
+            is_pair=room.kind is RoomKind.DIRECT
+            and self._services.server.is_pair(room.room_id, message.author_id),
             server_says_mentioned=batch.is_mentioned(message.message_id),
             replies_to_own=standing.replies_to_own,
             answered_here=standing.answered_here,

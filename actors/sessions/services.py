@@ -16,9 +16,10 @@ from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .journal import Journal
 from .mail import CONNECTION, GiveUp
-from .policy import Policy
+from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
+from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
 
@@ -118,6 +119,7 @@ class Services:
     server: ChatServer
     gateway: Gateway
     policy: Policy
+    context: ContextLimits
     limits: Limits
     tasks: TaskGroup
     supervisor: Supervisor
@@ -125,6 +127,7 @@ class Services:
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
+    unseen: Unseen = field(default_factory=Unseen)
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.

@@ -40,25 +40,29 @@ class StreamReader:
         """Number of the newest stream; 0: none was opened yet."""
         return self._number
 
-    def open(self) -> None:
-        """Open a new stream; an older one ends."""
+    def open(self, gap: int) -> None:
+        """Open a new stream; an older one ends.
+
+        Args:
+            gap: number of the stretch that lies between the two.
+        """
         self.close()
         self._number += 1
         self._scope = anyio.CancelScope()
-        self._services.tasks.start_soon(self._run, self._number, self._scope)
+        self._services.tasks.start_soon(self._run, self._number, gap, self._scope)
 
     def close(self) -> None:
         """End the stream, if there is one."""
         self._scope.cancel()
 
-    async def _run(self, number: int, scope: anyio.CancelScope) -> None:
+    async def _run(self, number: int, gap: int, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                self._tell(await self._read_to_the_end(number))
+                self._tell(await self._read_to_the_end(number, gap))
             except SupervisorClosedError:
                 log.debug("the stream is read no more: the profile is being stopped")
 
-    async def _read_to_the_end(self, number: int) -> StreamIsLost | StreamIsRefused:
+    async def _read_to_the_end(self, number: int, gap: int) -> StreamIsLost | StreamIsRefused:
         """Read a stream as long as it lasts, and return how it ended.
 
         Raises:
@@ -68,7 +72,7 @@ class StreamReader:
             await self._identify(number)
             async with aclosing(self._services.server.stream()) as events:
                 async for event in events:
-                    await self._pass_on(number, event)
+                    await self._pass_on(number, gap, event)
         except UnusableConnectionError as error:
             return StreamIsRefused(number, error)
         except StreamLostError as lost:
@@ -87,10 +91,12 @@ class StreamReader:
         )
         self._tell(Identified(number, account.user_id))
 
-    async def _pass_on(self, number: int, event: StreamEvent) -> None:
+    async def _pass_on(self, number: int, gap: int, event: StreamEvent) -> None:
         await self._reception.route(event)
         if not isinstance(event, StreamOpened):
             return
+        # What comes from here on is complete; what was before is not.
+        self._services.unseen.begin(gap)
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):
             log.warning(

@@ -10,14 +10,12 @@ from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
 from .admission import Bypassed
 from .answering import Answering
+from .dispatch import Dispatch
 from .ending import Ending
-from .errors import ChatError
-from .facts import Person
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
 from .mail import (
-    THREAD,
     Answer,
     DeliveryEnded,
     KeyReady,
@@ -28,7 +26,7 @@ from .mail import (
     RunStarted,
     ThreadMail,
 )
-from .ports import HandOver, TurnOrder
+from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
@@ -61,7 +59,8 @@ class ThreadActor:
         self._services = services
         self._journal = services.journal
         self._lane = Lane(TurnActor(row, session) for row, session in waiting)
-        self._holding = Holding(session_key, thread, services.journal)
+        self._holding = Holding(session_key, thread, services)
+        self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
         self._ending = Ending(self._lane, self._answering)
 
@@ -114,25 +113,26 @@ class ThreadActor:
         draft = self._journal.draft()
         if row is None or row.state != "received":
             # Told before and decided then; what was left to do is looked at again.
-            await self._pump(draft)
+            await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
         turn.judge(draft, mail.verdict)
         self._lane.keep(turn)
         if isinstance(mail.verdict, Bypassed):
-            await self._bypass(draft, turn, mail.verdict.command)
+            await self._bypass(draft, turn, mail.verdict)
         else:
-            await self._pump(draft, turn)
+            await self._dispatch.pump(draft, turn)
 
-    async def _bypass(self, draft: Draft, turn: TurnActor, command: str) -> None:
-        """Let a command go past the lane, also while the run it is meant for is under way."""
-        name = command[1:].split(maxsplit=1)[0].lower()
-        if name in STOPPING_COMMANDS:
-            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name)
+    async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
+        """Let something go past the lane, also while the run it is meant for is under way."""
+        name = turn.row.command
+        if name is not None and name[1:].lower() in STOPPING_COMMANDS:
+            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
         await draft.commit()
-        taken = await self._services.gateway.hand_over(await self._order(turn, command))
+        order = await self._dispatch.order(turn, verdict.command)
+        taken = await self._services.gateway.hand_over(order)
         if taken is HandOver.NOT_TAKEN:
-            log.warning("%s: the gateway did not take the command /%s", self._key, name)
+            log.warning("%s: the gateway did not take %s", self._key, name or "a message")
 
     # --- what the gateway reports -------------------------------------------------------------
 
@@ -151,7 +151,8 @@ class ThreadActor:
         draft = self._journal.draft()
         if turn is not None:
             await self._ending.of_run(draft, turn, mail.outcome)
-        await self._pump(draft)
+        await self._holding.keep_token(draft)
+        await self._dispatch.pump(draft)
 
     async def _delivery_ended(self, mail: DeliveryEnded) -> None:
         turn = self._lane.find(mail.turn_id)
@@ -159,7 +160,7 @@ class ThreadActor:
         if turn is not None:
             has_run = not self._services.gateway.is_ready(self._key)
             await self._ending.of_delivery(draft, turn, has_run=has_run)
-        await self._pump(draft)
+        await self._dispatch.pump(draft)
 
     async def _key_ready(self) -> None:
         """Look for what no run will end any more, then let the next one go.
@@ -170,81 +171,17 @@ class ThreadActor:
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
             await self._ending.without_run(draft, turn)
-        await self._pump(draft)
+        await self._dispatch.pump(draft)
 
     async def _not_started(self, mail: NotStarted) -> None:
         turn = self._lane.find(mail.message_id)
         draft = self._journal.draft()
         if turn is not None and turn.row.attempt == mail.attempt:
             if turn.state == "handed":
-                self._give_up(draft, turn, "not_taken")
+                self._dispatch.give_up(draft, turn, "not_taken")
             elif turn.state == "stopping" and self._services.gateway.is_ready(self._key):
                 await self._ending.without_run(draft, turn)
-        await self._pump(draft)
-
-    # --- what goes out ------------------------------------------------------------------------
-
-    async def _pump(self, draft: Draft, about: TurnActor | None = None) -> None:
-        """Record what was decided; as long as the key is free, the next turn goes out.
-
-        Args:
-            draft: what was decided.
-            about: the turn it is about; its own hand-over is recorded together with it, that of
-                another apart from it, so that one that cannot be handed over fails alone.
-        """
-        turn = self._next()
-        while turn is not None:
-            if turn is not about:
-                await draft.commit()
-                draft = self._journal.draft()
-            self._holding.hand_over(draft, turn)
-            await draft.commit()
-            draft = self._journal.draft()
-            await self._give(draft, turn)
-            turn = self._next()
-        await draft.commit()
-
-    def _next(self) -> TurnActor | None:
-        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
-        turn = self._lane.waiting()
-        if turn is None or self._lane.at_gateway() is not None:
-            return None
-        return turn if self._services.gateway.is_ready(self._key) else None
-
-    async def _give(self, draft: Draft, turn: TurnActor) -> None:
-        """Act on a recorded hand-over, and plan what follows from it at once."""
-        limit_s = self._services.limits.start_within_s
-        # Before the call: should that fail, something still has to look at the turn again.
-        reminder = NotStarted(turn.row.message_id, turn.row.attempt)
-        self._services.tell_later(limit_s, THREAD, self._key, reminder)
-        taken = await self._services.gateway.hand_over(await self._order(turn, None))
-        if taken is HandOver.FOLDED:
-            turn.fold(draft, "gateway")
-        elif taken is HandOver.NOT_TAKEN:
-            self._give_up(draft, turn, "not_taken")
-
-    def _give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
-        """Plan the end of a turn that never ran: its session does not hold it."""
-        self._holding.undo(draft, turn)
-        turn.fail(draft, reason)
-        self._lane.keep(turn)
-
-    async def _order(self, turn: TurnActor, command: str | None) -> TurnOrder:
-        directory = self._services.directory
-        room = directory.known_room(turn.row.room_id)
-        author = Person(turn.row.author_id, "", turn.row.author_name)
-        try:
-            author = (await directory.people([author.user_id]))[author.user_id]
-        except ChatError as error:
-            log.debug("%s: name of the author not read: %s", self._key, error)
-        return TurnOrder(
-            message_id=turn.row.message_id,
-            place=turn.place,
-            room_name=room.name if room else "",
-            author=author,
-            text=command or turn.row.body or "",
-            posted_at=turn.posted_at,
-        )
+        await self._dispatch.pump(draft)
 
     # --- after a restart ----------------------------------------------------------------------
 

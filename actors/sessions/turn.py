@@ -5,6 +5,7 @@ frontier), so one mailbox, that of the session key, serves them all; what is dec
 turn is decided here.
 """
 
+import json
 from datetime import datetime
 
 from ...machines.turn import Cancel, Cause, Ending, Fold, Reason
@@ -16,12 +17,16 @@ from .facts import Place, RoomKind
 from .journal import Draft
 from .ports import RunOutcome
 
-__all__ = ["AT_GATEWAY", "TurnActor", "place_of"]
+__all__ = ["AT_GATEWAY", "TurnActor", "holding_of", "place_of"]
 
 AT_GATEWAY = frozenset(
     {"handed", "processing", "delivering", "correcting", "stopping", "folded", "interrupted"}
 )
 """States in which the gateway has, or may have, something of the turn: nobody else's goes out."""
+
+
+HOLDING = ("frontier_at", "ahead_ids", "blind_until_id", "gap")
+"""Columns of a thread beside its state and frontier that an undone hand-over puts back."""
 
 
 class TurnActor:
@@ -65,7 +70,9 @@ class TurnActor:
             refusal = Reason(verdict.reason)
             self.row = draft.turn(self.row, "refuse", refusal, cause=cause)
         elif isinstance(verdict, Bypassed):
-            self.row = draft.turn(self.row, "bypass", Cause(cause), reason="command")
+            # The name alone: what follows it is somebody's words.
+            name = verdict.command.split(maxsplit=1)[0] if verdict.is_command else None
+            self.row = draft.turn(self.row, "bypass", Cause(cause), command=name)
         else:
             self.row = draft.turn(self.row, "admit", Cause(cause), reason=cause)
             self.enqueue(draft)
@@ -76,14 +83,26 @@ class TurnActor:
         """Plan that it waits in its lane."""
         self.row = draft.turn(self.row, "enqueue")
 
-    def hand_over(self, draft: Draft, thread: ThreadRow) -> None:
-        """Plan the hand-over, and keep where the thread stood before it."""
+    def hand_over(self, draft: Draft, thread: ThreadRow, before: ThreadRow) -> None:
+        """Plan the hand-over, and keep where the thread stood before it.
+
+        Args:
+            draft: where it is planned.
+            thread: the thread it is handed over to.
+            before: the thread as an undone hand-over leaves it.
+        """
         self.row = draft.turn(
             self.row,
             "hand_over",
-            thread_before=thread.state,
-            frontier_before=thread.frontier_id,
+            thread_before=before.state,
+            frontier_before=before.frontier_id,
+            holding_before=holding_of(before),
+            session_token=thread.session_token,
         )
+
+    def undo(self, draft: Draft, event: str, ev: object = None) -> None:
+        """Plan a step after which no conversation holds the turn."""
+        self.row = draft.turn(self.row, event, ev, session_token=None)
 
     def fold(self, draft: Draft, carrier_id: str) -> None:
         """Plan that the gateway took it into a run of its own."""
@@ -147,6 +166,11 @@ class TurnActor:
             self.fail(draft, "run_failed")
         else:
             self.fail(draft, "run_cancelled")
+
+
+def holding_of(thread: ThreadRow) -> str:
+    """Return, as JSON, what of a thread's row its chart does not keep."""
+    return json.dumps({name: getattr(thread, name) for name in HOLDING}, separators=(",", ":"))
 
 
 def place_of(row: TurnRow) -> Place:

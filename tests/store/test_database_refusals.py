@@ -106,7 +106,8 @@ def folder_of_somebody_else() -> Iterator[Path]:
     if is_root:
         os.seteuid(NOBODY)
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        # Not in the default folder: the gateway sets one of its own, which is root's.
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             yield Path(folder)
     finally:
         if is_root:

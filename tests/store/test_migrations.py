@@ -16,17 +16,12 @@ MAY_BE_NULL = {
     "turns": {
         "lane_order",  # SQLite fills it
         *("room_name", "thread_root_id", "body", "in_reply_to", "reason", "cause", "carrier_id"),
-        *(
-            "ends_as",
-            "ended_by",
-            "ended_with",
-            "thread_before",
-            "frontier_before",
-            "closed_at",
-            "command",
-        ),
+        *("ends_as", "ended_by", "ended_with", "thread_before", "frontier_before", "closed_at"),
+        *("holding_before", "session_token", "command"),
     },
-    "threads": {"thread_root_id", "frontier_id", "session_token"},
+    "threads": {
+        *("thread_root_id", "frontier_id", "frontier_at", "blind_until_id", "token_kept_at"),
+    },
     "room_sessions": {"reason"},
     "outbox": {
         "seq",  # SQLite fills it

@@ -14,7 +14,7 @@ from hermes_chatto.actors.chatto.credential import Password
 from hermes_chatto.actors.runtime.clock import SystemClock
 from hermes_chatto.actors.sandbox.scripted_gateway import ScriptedGateway
 from hermes_chatto.actors.sessions.desk import Equipment, SessionsDesk
-from hermes_chatto.actors.sessions.policy import Policy
+from hermes_chatto.actors.sessions.policy import ContextLimits, Policy
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.store.database import open_database
@@ -36,6 +36,7 @@ async def live(url: str, state_path: Path) -> None:
             server_url=url,
             server=ChattoServer(url, Password("hermes", "hermes-pass-1")),
             policy=Policy(allowed_user_entries=("alice", "bob")),
+            context=ContextLimits(),
             limits=Limits(),
             open_state=lambda: open_database(state_path, now=datetime.now(UTC)).db,
             clock=SystemClock(),

@@ -37,6 +37,7 @@ MESSAGE = Message(
     echo_of_id=None,
 )
 INBOUND = Inbound(
+    is_pair=False,
     message=MESSAGE,
     room=CHANNEL,
     path=Path.POSTED,
@@ -73,6 +74,7 @@ def verdict(
 ) -> Verdict:
     """Decide about a message by alice in R1, who may speak and is known for nothing."""
     said = message(words) if isinstance(words, str) else words
+    known.setdefault("is_pair", room.kind is RoomKind.DIRECT)
     inbound = replace(INBOUND, message=said, room=room, path=path, **known)  # type: ignore[arg-type]
     return admit(inbound, policy)
 
@@ -83,6 +85,12 @@ def verdict(
 def test_a_direct_message_needs_no_mention() -> None:
     """Whoever writes to the agent alone means it."""
     assert verdict("hello", room=DIRECT) == DIRECTLY
+
+
+def test_in_a_group_conversation_the_agent_is_addressed_as_in_a_room() -> None:
+    """People there talk to each other, too."""
+    assert verdict("hello", room=DIRECT, is_pair=False) == NOT_ADDRESSED
+    assert verdict("@hermes hello", room=DIRECT, is_pair=False) == MENTIONED
 
 
 def test_a_room_message_without_a_mention_is_not_for_the_agent() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 import anyio
 import pytest
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
-from hermes_chatto.actors.sessions.facts import Account, Message, Person, Place, Room
+from hermes_chatto.actors.sessions.facts import Account, Message, Page, Person, Place, Room
 from hermes_chatto.actors.sessions.ports import (
     ChatServer,
     ConnectionReport,
@@ -39,6 +39,15 @@ class Cursed:
 
     def stream(self) -> AsyncGenerator[StreamEvent, None]:
         return self._server.stream()
+
+    def is_pair(self, room_id: str, user_id: str) -> bool:
+        return self._server.is_pair(room_id, user_id)
+
+    async def page_around(self, place: Place, row_id: str, limit: int) -> Page | None:
+        return await self._server.page_around(place, row_id, limit)
+
+    async def first_page(self, place: Place, limit: int) -> Page:
+        return await self._server.first_page(place, limit)
 
     async def list_rooms(self) -> Sequence[Room]:
         return await self._server.list_rooms()

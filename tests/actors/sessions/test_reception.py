@@ -17,6 +17,7 @@ from hermes_chatto.actors.sessions.services import Limits
 
 MANY = 1_000
 READ = "MessageService/BatchGetMessages"
+ROOM_BLOCK = "RoomService/GetRoomEventsAround"
 POST = "MessageService/CreateMessage"
 EAGER = Policy(
     allowed_user_entries=("alice", "bob"), free_rooms=("R1",), follow_ups=FollowUps.ANYONE
@@ -60,7 +61,7 @@ async def test_a_strangers_thousand_messages_cost_no_call_and_no_row(open_collea
         await colleague.stops()
 
         # The one question costs what one question costs: itself, its author's name, the answer.
-        assert calls == {READ: 1, POST: 1, **names_read(calls)}
+        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, **names_read(calls)}
         assert counted(colleague) == {"author_not_allowed": MANY, "own_message": 1}
         assert rows_about(colleague, last) == 0
 
@@ -138,7 +139,7 @@ async def test_presence_and_typing_cost_nothing(open_colleague: Open) -> None:
         calls = colleague.sandbox.calls - before
         await colleague.stops()
 
-        assert calls == {READ: 1, POST: 1, **names_read(calls)}
+        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, **names_read(calls)}
         assert counted(colleague) == {"own_message": 1}
         assert rows_about(colleague, last) == 0
 

@@ -1,0 +1,154 @@
+"""What goes to the gateway, and when: one event of a lane at a time, with what it is told."""
+
+import logging
+from dataclasses import replace
+
+from ...machines.turn import Reason
+from .briefing import Brief, Briefing
+from .errors import ChatError
+from .facts import Person, RoomKind
+from .holding import Holding
+from .inert import quotable_name
+from .journal import Draft
+from .lane import Lane
+from .mail import THREAD, NotStarted
+from .ports import HandOver, TurnOrder
+from .services import Services
+from .turn import TurnActor
+
+__all__ = ["Dispatch"]
+
+log = logging.getLogger(__name__)
+
+
+class Dispatch:
+    """Hands the turns of one lane over; lives in the lane's mailbox."""
+
+    def __init__(self, session_key: str, lane: Lane, holding: Holding, services: Services) -> None:
+        """Hand over for one lane.
+
+        Args:
+            session_key: the gateway's key.
+            lane: who waits, and whom the gateway has.
+            holding: what the session holds of its thread.
+            services: what the actors of the profile share.
+        """
+        self._key = session_key
+        self._lane = lane
+        self._holding = holding
+        self._services = services
+        self._journal = services.journal
+        self._briefing = Briefing(session_key, services)
+
+    async def pump(self, draft: Draft, about: TurnActor | None = None) -> None:
+        """Record what was decided; as long as the key is free, the next turn goes out.
+
+        Args:
+            draft: what was decided.
+            about: the turn it is about; its own hand-over is recorded together with it, that of
+                another apart from it, so that one that cannot be handed over fails alone.
+        """
+        turn = self._next()
+        while turn is not None:
+            if turn is not about:
+                await draft.commit()
+                draft = self._journal.draft()
+            brief = await self._brief(draft, turn)
+            if brief is not None:
+                self._holding.hand_over(draft, turn, brief)
+                await draft.commit()
+                self._holding.settle(turn, brief)
+                draft = self._journal.draft()
+                await self._give(draft, turn, brief)
+            turn = self._next()
+        await draft.commit()
+
+    async def _brief(self, draft: Draft, turn: TurnActor) -> Brief | None:
+        """Read what the turn is told; None: it does not go out now."""
+        try:
+            thread = await self._holding.review(draft, turn)
+            brief = await self._briefing.prepare(turn, thread)
+        except ChatError as error:
+            log.warning("%s: the conversation could not be read: %s", self._key, error)
+            self._holding.skip(draft, turn, "context_unreadable")
+            turn.fail(draft, "context_unreadable")
+            self._lane.keep(turn)
+            return None
+        # The read took its time: a run that the gateway began meanwhile goes first.
+        return brief if self._services.gateway.is_ready(self._key) else None
+
+    def _next(self) -> TurnActor | None:
+        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
+        turn = self._lane.waiting()
+        if turn is None or self._lane.at_gateway() is not None:
+            return None
+        return turn if self._services.gateway.is_ready(self._key) else None
+
+    async def _give(self, draft: Draft, turn: TurnActor, brief: Brief) -> None:
+        """Act on a recorded hand-over, and plan what follows from it at once."""
+        limit_s = self._services.limits.start_within_s
+        # Before the call: should that fail, something still has to look at the turn again.
+        reminder = NotStarted(turn.row.message_id, turn.row.attempt)
+        self._services.tell_later(limit_s, THREAD, self._key, reminder)
+        order = await self.order(turn, self._words(turn))
+        taken = await self._services.gateway.hand_over(_briefed(order, brief))
+        if taken is HandOver.FOLDED:
+            turn.fold(draft, "gateway")
+        elif taken is HandOver.NOT_TAKEN:
+            self.give_up(draft, turn, "not_taken")
+
+    def give_up(self, draft: Draft, turn: TurnActor, reason: str) -> None:
+        """Plan the end of a turn that never ran: its session does not hold it."""
+        self._holding.undo(draft, turn)
+        turn.undo(draft, "fail", Reason(reason))
+        self._lane.keep(turn)
+
+    async def order(self, turn: TurnActor, text: str) -> TurnOrder:
+        """Return a turn, or a command, as the gateway gets it.
+
+        Args:
+            turn: whose words they are.
+            text: what the gateway reads as the message.
+        """
+        directory, row = self._services.directory, turn.row
+        room = directory.known_room(row.room_id)
+        author = Person(row.author_id, "", row.author_name)
+        try:
+            author = (await directory.people([author.user_id]))[author.user_id]
+        except ChatError as error:
+            log.debug("%s: name of the author not read: %s", self._key, error)
+        return TurnOrder(
+            message_id=row.message_id,
+            place=turn.place,
+            room_name=room.name if room else "",
+            author=author,
+            text=text,
+            posted_at=turn.posted_at,
+        )
+
+    def _words(self, turn: TurnActor) -> str:
+        """Return what the agent reads as the message.
+
+        In a direct conversation of several people the gateway names nobody, so it is done here.
+        """
+        row = turn.row
+        words = row.body or ""
+        is_direct = turn.place.kind is RoomKind.DIRECT
+        if not is_direct or self._services.server.is_pair(row.room_id, row.author_id):
+            return words
+        return f"[{quotable_name(row.author_name)}] {words}"
+
+
+def _briefed(order: TurnOrder, brief: Brief) -> TurnOrder:
+    """Put beside a message what it is told with; never into its text, so that commands parse."""
+    pointer = brief.pointer
+    if pointer is None:
+        return replace(order, context=brief.context)
+    return replace(
+        order,
+        context=brief.context,
+        reply_to_id=pointer.message_id,
+        reply_to_text=pointer.text,
+        reply_to_author=pointer.author,
+        reply_to_is_own=pointer.is_own,
+    )

@@ -1,0 +1,53 @@
+"""The words that stand in the rows, and what they mean to whoever reads them."""
+
+from collections.abc import Mapping
+
+from ...machines.catalogue import CHARTS
+from ...store.glossary import EntryRow
+
+__all__ = ["REASONS", "entries"]
+
+REASONS: Mapping[str, str] = {
+    "author_not_allowed": "its author may not talk to the agent",
+    "author_gone": "its author's account was deleted",
+    "answer_pending": "the answer was never posted",
+    "busy": "the server asked to come back later for too long",
+    "cancelled": "ended by a command",
+    "command": "a command that was not run: only freshly posted ones are",
+    "context_unreadable": "the conversation it belongs to could not be read",
+    "failed_inside": "a defect of the plugin; the log has the details",
+    "gap": "the stream was interrupted: posts may have been missed",
+    "inside": "a defect of the plugin; the log has the details",
+    "no_answer": "the run ended and nothing was posted",
+    "not_addressed": "it is not meant for the agent",
+    "not_connected": "the credential was of no use any more",
+    "not_found": "the room, the thread or the message is gone",
+    "not_resumed": "the process ended under it and the gateway did not take it up again",
+    "not_taken": "the gateway did not start a run for it",
+    "outcome_unknown": "nobody knows whether the answer was posted; it was not found",
+    "permission_denied": "the agent may not post there",
+    "process_died": "the process ended under it",
+    "process_ended": "the process ended under it",
+    "redelivered": "the same event came again",
+    "room_not_answered": "the agent does not answer in that room",
+    "run_cancelled": "the gateway ended its run",
+    "run_failed": "the agent's run failed",
+    "run_stopped": "its run was stopped",
+    "session_gone": "the gateway has no such conversation any more",
+    "session_replaced": "the gateway has another conversation in its place",
+    "session_without_row": "the conversation is older than these rows",
+    "too_many_posts": "more was posted than is remembered: the thread is read",
+    "unreachable": "the server did not answer",
+    "unreadable": "the message could not be read: deleted, or out of reach",
+}
+"""By what stands before a blank or a colon in a column `reason`."""
+
+
+def entries() -> list[EntryRow]:
+    """Return the meanings of all states and reasons."""
+    states = [
+        EntryRow(chart.MACHINE, state, meaning)
+        for chart in CHARTS
+        for state, meaning in chart.MEANING.items()
+    ]
+    return states + [EntryRow("reason", word, meaning) for word, meaning in REASONS.items()]

@@ -1,0 +1,64 @@
+"""Make quoted text inert: it cannot imitate our headers, labels or the agent's references.
+
+Every line of ours stands at the left margin; every line of quoted text behind a mark that is
+ours alone. What is left to do is to see that one line of text is one line on every reader's
+screen, and that a name is only a name.
+"""
+
+import re
+import unicodedata
+
+__all__ = ["quotable_name", "quotable_text"]
+
+LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+
+REFERENCE = re.compile(r"@(?=[A-Za-z][\w-]*:|(?:diff|staged)\b)")
+"""What the gateway expands in a prompt: `@file:`, `@url:`, `@diff` and the like, also of plugins.
+
+Source: Hermes 0.22, agent/context_references.py: REFERENCE_PATTERN.
+"""
+
+NAME_LENGTH = 40  # the server's own limit is 32 characters; composing may add some
+STRUCTURE = frozenset("()[]{}<>:|`*_~\"'@#\\")
+"""Characters a label or a header is made of; a name has none of them."""
+
+JOINERS = frozenset("\u200d\ufe0f")
+"""Invisible, but emoji are made with them; kept between symbols only."""
+
+
+def quotable_text(text: str) -> list[str]:
+    """Return the lines of a text as they may be quoted: no invisible characters, no references.
+
+    Args:
+        text: what somebody wrote.
+    """
+    plain = "".join(_visible(text, index) for index in range(len(text)))
+    return [REFERENCE.sub("@ ", line).rstrip() for line in LINE_ENDS.split(plain)]
+
+
+def quotable_name(name: str) -> str:
+    """Return a name that is one short line and looks like no label.
+
+    Look-alikes of brackets and colons become the plain ones first, then all of them go.
+    """
+    folded = unicodedata.normalize("NFKC", name)
+    kept = (" " if char in STRUCTURE or char.isspace() else char for char in folded)
+    shown = "".join(char for char in kept if _category(char) not in {"C", "Z"} or char == " ")
+    short = " ".join(shown.split())[:NAME_LENGTH].strip()
+    return short or "nameless"
+
+
+def _visible(text: str, index: int) -> str:
+    """Return a character, or nothing where it only changes how others look."""
+    char = text[index]
+    if char in JOINERS:
+        before = text[index - 1] if index else ""
+        return char if before and unicodedata.category(before) in {"So", "Sk", "Mn"} else ""
+    if char == "\t" or LINE_ENDS.fullmatch(char):
+        return char
+    return "" if _category(char) == "C" else char
+
+
+def _category(char: str) -> str:
+    """Return the first letter of the Unicode category: C is control, format and surrogate."""
+    return unicodedata.category(char)[0]
