@@ -21,6 +21,7 @@ from sqlite_utils import Database
 from .migrations import migrations
 
 __all__ = [
+    "Database",
     "FileLockedError",
     "FolderNotWritableError",
     "NewerSchemaError",

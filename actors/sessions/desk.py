@@ -8,10 +8,9 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from sqlite_utils import Database
 
 from ...store import glossary, ignored
-from ...store.database import StoreError
+from ...store.database import Database, StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple, TypeVar
 
-from sqlite_utils import Database
-
 from ...machines.connection import ConnectionChart, ConnectionRecord
 from ...machines.delivery import DeliveryChart, PartRecord
 from ...machines.driver import Driver, Record, Step
@@ -20,6 +18,7 @@ from ...machines.thread import ThreadChart, ThreadRecord
 from ...machines.turn import TurnChart, TurnRecord
 from ...store import connection, outbox, room_sessions, threads, transitions, turns
 from ...store.connection import ConnectionRow
+from ...store.database import Database
 from ...store.outbox import PartRow
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow

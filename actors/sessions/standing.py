@@ -3,9 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sqlite_utils import Database
-
 from ...store import outbox, threads, turns
+from ...store.database import Database
 from .facts import Message, Place, Room, RoomKind
 from .mentions import mentions
 from .services import Services

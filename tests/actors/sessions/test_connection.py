@@ -88,9 +88,8 @@ async def test_a_server_that_is_started_again_is_found_again(open_colleague: Ope
             "subscribe",
             "go_live",
         ]
-        reports = [what for what, _ in colleague.gateway.reports]
         expected = [ConnectionReport.LIVE, ConnectionReport.LOST, ConnectionReport.LIVE]
-        assert reports == expected
+        await colleague.until(lambda: [what for what, _ in colleague.gateway.reports] == expected)
         assert open_streams(colleague) == 1
         assert colleague.rows("select state, frontier_id from threads") == thread
         m2 = await colleague.says("alice", "@hermes two", thread=m1)
