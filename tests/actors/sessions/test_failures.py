@@ -306,3 +306,17 @@ async def test_a_row_in_a_state_nobody_knows_stops_nobody_else(open_colleague: O
         await colleague.until_state(m2, "answered")
 
         assert colleague.state_of(m1) == "weird"
+
+
+async def test_a_receipt_of_before_that_breaks_its_reader_fails(open_colleague: Open) -> None:
+    """The row that was there is the one that ends."""
+    async with open_colleague(script=Script(is_gate_open=False)) as colleague:
+        m1 = await colleague.says("alice", "@hermes bad")
+        await colleague.until_state(m1, "queued")
+        await colleague.dies()
+        colleague.write("update turns set state = 'received'")
+        colleague.write("delete from room_sessions")
+        await colleague.starts(CURSED)
+        await colleague.until_state(m1, "failed")
+
+        assert colleague.rows("select reason from turns") == [("inside:ValueError",)]
