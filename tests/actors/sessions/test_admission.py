@@ -121,8 +121,8 @@ def test_the_list_of_rooms_keeps_others_out() -> None:
     """By ID or by name in any case; an empty list is no room at all."""
     for allowed in (("R1",), ("ops",), ("OPS", "R7")):
         assert verdict("@hermes hi", Policy(allowed_rooms=allowed)) == MENTIONED
-    for allowed in (("R7",), ("r1",), ("op",), ()):
-        policy = Policy(allowed_rooms=allowed)
+    policies = [Policy(allowed_rooms=rooms) for rooms in (("R7",), ("r1",), ("op",), ())]
+    for policy in policies:
         assert verdict("@hermes hi", policy) == NotForUs("room_not_answered")
 
 

@@ -463,7 +463,7 @@ async def test_what_a_stopped_run_still_says_is_not_posted(open_colleague: Open)
     """It is recorded as superseded, and whoever posts it is told."""
     results = list[DeliveryResult]()
 
-    async def stubborn(order: TurnOrder) -> str:
+    async def stubborn(order: TurnOrder) -> None:
         try:
             await anyio.sleep_forever()
         finally:
