@@ -45,6 +45,7 @@ create table turns (
     holding_before text,  -- what else its row said then, as JSON
     session_token text,  -- the conversation that holds it
     command text,  -- name of the command it is, with its slash
+    sign text,  -- the reaction that shows on the message
     updated_at text not null,
     closed_at text,  -- null while something is still to be done about it
     unique (message_id, scope)
@@ -52,6 +53,7 @@ create table turns (
 create index turns_open on turns (scope, session_key) where closed_at is null;
 create index turns_answered on turns (session_key, scope) where state in ('answered', 'silent');
 create index turns_commands on turns (session_key, scope) where state = 'bypassed';
+create index turns_signed on turns (scope) where sign is not null;
 create index turns_held on turns (session_token) where session_token is not null;
 
 create table threads (

@@ -13,9 +13,12 @@ __all__ = [
     "find_all",
     "in_lane",
     "last_answered",
+    "left_signs",
     "not_closed",
+    "of_author",
     "receive",
     "save",
+    "show",
 ]
 
 KEYS = ("scope", "message_id")
@@ -67,6 +70,8 @@ class TurnRow(NamedTuple):
     """The conversation that holds it; None: none does (not handed over, or that was undone)."""
     command: str | None
     """Name of the command it is, with its slash; None: it is none."""
+    sign: str | None
+    """The reaction that shows on the message; None: none."""
     updated_at: str
     closed_at: str | None
     """When it came to rest; None while something is still to be done about it."""
@@ -87,7 +92,25 @@ def save(db: Database, row: TurnRow) -> None:
     Raises:
         MissingRowError: the message has no receipt.
     """
-    update(db, "turns", row, KEYS, but=("lane_order",))
+    update(db, "turns", row, KEYS, but=("lane_order", "sign"))
+
+
+def show(db: Database, scope: str, message_id: str, sign: str | None) -> None:
+    """Note which reaction shows on a message."""
+    sql = "update turns set sign = ? where scope = ? and message_id = ?"
+    db.conn.execute(sql, (sign, scope, message_id))
+
+
+def of_author(db: Database, scope: str, author_id: str) -> list[TurnRow]:
+    """Return the turns of an author that are not at rest, in order of receipt."""
+    where = "scope = ? and author_id = ? and closed_at is null order by lane_order"
+    return fetch_all(db, TurnRow, "turns", where, (scope, author_id))
+
+
+def left_signs(db: Database, scope: str) -> list[TurnRow]:
+    """Return the turns at rest on whose message a reaction shows."""
+    where = "scope = ? and sign is not null and closed_at is not null"
+    return fetch_all(db, TurnRow, "turns", where, (scope,))
 
 
 def find(db: Database, scope: str, message_id: str) -> TurnRow | None:

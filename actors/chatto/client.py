@@ -309,6 +309,19 @@ class ChattoServer:
             found = wanted.newest_in(page.events)
         return found
 
+    async def react(self, room_id: str, message_id: str, emoji: str, *, on: bool) -> None:
+        """Put a reaction of the account on a message, or take it back; either may be so already.
+
+        Raises:
+            ChatError: `RequestRefusedError` where reactions are not allowed.
+        """
+        wire = await self._session.wire()
+        of = wire.pb.messages.AddReactionRequest if on else wire.pb.messages.RemoveReactionRequest
+        service = wire.services.messages
+        method = service.add_reaction if on else service.remove_reaction
+        request = of(room_id=room_id, message_event_id=message_id, emoji=emoji)
+        await self._session.read(method, request)
+
     async def show_typing(self, place: Place) -> None:
         """Show the account as typing for some seconds.
 

@@ -180,6 +180,10 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
+    def awaits_answer(self, session_key: str) -> bool:
+        """Tell whether the run of this key has asked its person something and waits."""
+        return self._conversations.is_asking(session_key)
+
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""
         return await self._control.stop(session_key, message_id, within_s=within_s)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..sessions.policy import ContextLimits, FollowUps, Policy
+from ..sessions.policy import ContextLimits, EditedUnseen, FollowUps, Policy, Revisions, Signs
 from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
 
 __all__ = [
@@ -33,6 +33,7 @@ ACCOUNT = "Account"
 WHO = "Who"
 WHERE = "Where and when"
 CONTEXT = "Context"
+EDITS = "Edits and signs"
 LIMITS = "Connection and limits"
 
 GATEWAY_KEYS = frozenset(
@@ -114,6 +115,15 @@ class Settings:
     thread_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in a slice of `[Earlier in this thread]`, the five newest besides; 0 = no block, no read, the frontier moves to the trigger")
     room_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in `[Earlier in this room]`; 0 = no block")
     context_char_limit: int = setting(Kind.INT, 20_000, CONTEXT, "characters of one block")
+    edit_dispatch: bool = setting(Kind.BOOL, True, EDITS, "edits correct, add or withdraw questions; false: edits are ignored")
+    edit_window_s: int = setting(Kind.SECONDS, 300, EDITS, "oldest edit that counts, by the server's times of message and edit")
+    edit_debounce_ms: int = setting(Kind.INT, 1_000, EDITS, "pause after an edit before a stopped run starts again, in milliseconds")
+    edited_unseen: str = setting(Kind.CHOICE, "refuse", EDITS, "a message edited while nobody watched, so that its editor is unknown: `refuse` (failed sign), `answer`", choices=("refuse", "answer"))
+    reactions: bool = setting(Kind.BOOL, True, EDITS, "false: no reactions at all")
+    reaction_seen: str | None = setting(Kind.EMOJI, "eyes", EDITS, "the turn has started; `off` = no such sign, here and below")
+    reaction_waiting: str | None = setting(Kind.EMOJI, None, EDITS, "the message waits for its turn (`dotted_line_face` where the server knows it)")
+    reaction_cancelled: str | None = setting(Kind.EMOJI, "no_entry_sign", EDITS, "the run was stopped")
+    reaction_failed: str | None = setting(Kind.EMOJI, "x", EDITS, "no answer could be given")
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
@@ -237,6 +247,26 @@ def missing_credential(settings: Settings) -> str | None:
     )
 
 
+def _revisions(settings: Settings) -> Revisions:
+    return Revisions(
+        count=settings.edit_dispatch,
+        window_s=settings.edit_window_s,
+        pause_s=settings.edit_debounce_ms / 1_000,
+        unseen=EditedUnseen(settings.edited_unseen),
+    )
+
+
+def _signs(settings: Settings) -> Signs:
+    if not settings.reactions:
+        return Signs(waiting=None, seen=None, cancelled=None, failed=None)
+    return Signs(
+        waiting=settings.reaction_waiting,
+        seen=settings.reaction_seen,
+        cancelled=settings.reaction_cancelled,
+        failed=settings.reaction_failed,
+    )
+
+
 def context_limits(settings: Settings) -> ContextLimits:
     """Return how much of what was said before a turn is told."""
     return ContextLimits(
@@ -259,6 +289,8 @@ def admission_policy(settings: Settings) -> Policy:
         broadcast_mentions=settings.broadcast_mentions,
         answer_replies=settings.answer_replies,
         follow_ups=FollowUps(settings.follow_ups),
+        revisions=_revisions(settings),
+        signs=_signs(settings),
     )
 
 

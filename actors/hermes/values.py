@@ -11,6 +11,7 @@ from enum import Enum
 
 __all__ = ["JunkError", "Kind", "MalformedError", "Secret", "Value", "read_value"]
 
+SHORTCODE = re.compile(r"[a-z0-9_+-]+")
 WHOLE_NUMBER = re.compile(r"[0-9]+(?:\.0+)?")
 QUOTES = "\"'"
 TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
@@ -27,6 +28,7 @@ class Kind(Enum):
     SECONDS = "seconds"
     CHOICE = "choice"
     LIST = "list"
+    EMOJI = "emoji"
 
 
 class JunkError(ValueError):
@@ -115,6 +117,19 @@ def _choice(value: object, choices: Sequence[str]) -> str:
     return word
 
 
+def _emoji(value: object) -> str | None:
+    """Read the shortcode of an emoji; `off` is none."""
+    if value is False:  # YAML 1.1 reads a bare `off` as false
+        return None
+    word = str(value).strip().strip(":").lower()
+    if word == "off":
+        return None
+    if not SHORTCODE.fullmatch(word):
+        message = "the shortcode of an emoji, for example eyes, or off"
+        raise JunkError(message)
+    return word
+
+
 def _list(value: object) -> tuple[str, ...]:
     """Read a list; None (a key with nothing behind it) is a list without items."""
     if value is None:
@@ -151,4 +166,5 @@ READERS: Mapping[Kind, Callable[[object], Value]] = {
     Kind.INT: _int,
     Kind.SECONDS: _int,
     Kind.LIST: _list,
+    Kind.EMOJI: _emoji,
 }

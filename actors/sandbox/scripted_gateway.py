@@ -82,6 +82,8 @@ class ScriptedGateway:
         self.sessions = {} if sessions is None else sessions
         """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
+        self.asking: set[str] = set()
+        """Keys whose run has asked its person something."""
         self.crashes: list[BaseException] = []
         self.planned: list[HandOver] = []
         """What it does with the next turns instead of running them: taken, one never starts."""
@@ -200,6 +202,10 @@ class ScriptedGateway:
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
         self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
+
+    def awaits_answer(self, session_key: str) -> bool:
+        """Tell whether the run of this key waits for an answer of its person."""
+        return session_key in self.asking
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Cancel the agent, report the end of the run at once, and wait for the agent.

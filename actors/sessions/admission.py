@@ -39,6 +39,8 @@ class Path(Enum):
     """How a message came to us."""
 
     POSTED = "posted"
+    EDITED = "edited"
+    """Its author changed it within the window."""
     RECOVERED = "recovered"
     """Its receipt was written, then the process ended."""
 
@@ -105,7 +107,7 @@ class Bypassed:
     @property
     def is_command(self) -> bool:
         """Whether the gateway runs it."""
-        return self.cause is not Cause.STRANGER
+        return self.cause is not Cause.STRANGER and self.command.startswith("/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,15 +29,17 @@ from .mail import (
     CONNECTION,
     DELIVERY,
     ROOM,
+    SIGN,
     THREAD,
     Answer,
     KeyReady,
+    Refresh,
     RunEnded,
     RunStarted,
     Start,
     Stop,
 )
-from .policy import ContextLimits, Policy
+from .policy import ContextLimits, Policy, Signs
 from .ports import (
     ChatServer,
     DeliveryResult,
@@ -50,6 +52,7 @@ from .promise import Promise
 from .recovery import Recovery
 from .room import RoomActor
 from .services import Limits, Services
+from .signs import SignActor
 from .stream import StreamReader
 from .thread import ThreadActor
 
@@ -57,6 +60,7 @@ __all__ = ["Equipment", "SessionsDesk"]
 
 log = logging.getLogger(__name__)
 
+NO_SIGNS = Signs(waiting=None, seen=None, cancelled=None, failed=None)
 DRAIN_S = 2.0  # the gateway gives a disconnect five seconds in all
 STOP_S = 4.0
 READ_AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs
@@ -162,9 +166,9 @@ class SessionsDesk:
             self._waiting.discard(promise)
 
     async def show_typing(self, room_id: str, thread_root_id: str | None) -> None:
-        """Show the agent typing; a failing call changes nothing else."""
+        """Show the agent typing, if a turn runs there; a failing call changes nothing else."""
         services = self._services
-        if services is None:
+        if services is None or services.lane_of(room_id, thread_root_id) not in services.running:
             return
         place = Place(room_id, services.directory.kind_of(room_id), thread_root_id)
         try:
@@ -217,6 +221,8 @@ class SessionsDesk:
             directory=Directory(equipment.server),
         )
         kinds.update(self._kinds(services))
+        if equipment.policy.signs != NO_SIGNS:
+            journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
 
@@ -239,6 +245,7 @@ class SessionsDesk:
             THREAD: Kind(
                 partial(_load, ThreadActor.load, services), mailbox_limit=WAITING_PER_LANE
             ),
+            SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),
         }
@@ -278,6 +285,16 @@ class SessionsDesk:
         services.promises.settle_all(UNFINISHED)
         for promise in list(self._waiting):
             promise.keep(STOPPING)
+
+
+def _refresh_sign(services: Services, message_id: str) -> None:
+    """Have the reaction on a message looked at; a sign is no reason to stop anything."""
+    try:
+        services.tell(SIGN, message_id, Refresh())
+    except MailboxFullError:
+        log.warning("%s: too much waits for its sign to be changed", message_id)
+    except SupervisorClosedError:
+        log.debug("%s: its sign is looked at after the next start", message_id)
 
 
 async def _load(

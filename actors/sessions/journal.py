@@ -26,6 +26,7 @@ from ...store.transitions import TransitionRow
 from ...store.turns import TurnRow
 from ..runtime.clock import Clock, utc_text
 from ..runtime.store_thread import StoreThread
+from .signage import asks_for
 
 __all__ = ["Draft", "Journal"]
 
@@ -60,6 +61,8 @@ class Journal:
         self.threads = Driver(ThreadChart, ThreadRecord())
         self.room_sessions = Driver(RoomSessionChart, RoomSessionRecord())
         self.deliveries = Driver(DeliveryChart, PartRecord())
+        self.on_sign: Callable[[str], None] = _nobody
+        """Told of a message whose turn now asks for another sign, after the commit."""
         self.connections = Driver(ConnectionChart, ConnectionRecord())
 
     def draft(self) -> "Draft":
@@ -83,6 +86,7 @@ class Draft:
         self._journal = journal
         self._work: list[Callable[[Database], object]] = []
         self._lines: list[str] = []
+        self._signed: list[str] = []
 
     @property
     def is_empty(self) -> bool:
@@ -116,6 +120,8 @@ class Draft:
         at_rest = record.state in RESTING
         columns["closed_at"] = (row.closed_at or self._journal.now()) if at_rest else None
         new = self._replace(row, record, columns)
+        if asks_for(new.state, new.reason) != asks_for(row.state, row.reason):
+            self._signed.append(new.message_id)
         self._plan(lambda db: turns.save(db, new))
         self._step(step, row.message_id, row.message_id, _reason(ev, reason), _detail(row, new))
         return new
@@ -135,6 +141,13 @@ class Draft:
         new = self._replace(row, record, columns)
         self._plan(lambda db: threads.save(db, new))
         self._step(step, row.session_key, message_id, _reason(ev, reason), _detail(row, new))
+        return new
+
+    def note_turn(self, row: TurnRow, **columns: object) -> TurnRow:
+        """Plan that a turn's row says something more, without a step of its machine."""
+        values: dict[str, Any] = {**columns, "updated_at": self._journal.now()}
+        new = row._replace(**values)
+        self._plan(lambda db: turns.save(db, new))
         return new
 
     def note_thread(self, row: ThreadRow, **columns: object) -> ThreadRow:
@@ -175,8 +188,8 @@ class Draft:
         self._plan(lambda db: turns.receive(db, row))
         self._begin("turn", row.message_id, row.message_id, "receive", row.state)
 
-    def repeat(self, message_id: str, reason: str) -> None:
-        """Plan the note that a message came again.
+    def remark(self, message_id: str, event: str, reason: str) -> None:
+        """Plan the note that something came which changes nothing: a repetition, a late edit.
 
         Whoever finds that out is not the one who moves the turn, so nothing of the row is
         written, and its state is read in the same transaction. The event may come in every
@@ -187,11 +200,11 @@ class Draft:
         def note(db: Database) -> None:
             row = turns.find(db, scope, message_id)
             if row is not None:
-                step = Step("turn", "repeat", row.state, row.state, {})
+                step = Step("turn", event, row.state, row.state, {})
                 transitions.add(db, self._transition(step, message_id, message_id, reason, None))
 
         self._plan(note)
-        self._lines.append(f"turn={message_id} repeat ({reason})")
+        self._lines.append(f"turn={message_id} {event} ({reason})")
 
     def open_room_session(self, turn: TurnRow) -> RoomSessionRow:
         """Plan the session that a fresh room message opens, and return its row."""
@@ -231,6 +244,8 @@ class Draft:
             await self._journal.store.run(lambda db: [write(db) for write in work])
         for line in self._lines:
             log.info("%s", line)
+        for message_id in self._signed:
+            self._journal.on_sign(message_id)
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)
@@ -271,6 +286,11 @@ class Draft:
             reason=reason,
             detail=detail,
         )
+
+
+def _nobody(message_id: str) -> None:
+    """Tell nobody: signs are somebody else's, and may be off."""
+    del message_id
 
 
 def _record(kind: type[RecordT], row: NamedTuple) -> RecordT:

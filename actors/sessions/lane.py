@@ -7,6 +7,10 @@ from .turn import AT_GATEWAY, TurnActor
 __all__ = ["Lane"]
 
 
+RESUMABLE = frozenset({"interrupted", "processing", "correcting", "stopping"})
+"""States of a turn that a run without a message may belong to."""
+
+
 class Lane:
     """Who waits, and whom the gateway has."""
 

@@ -6,18 +6,21 @@ from typing import TypeAlias
 from ...store.turns import TurnRow
 from .admission import Admitted, Bypassed, Refused
 from .errors import UnusableConnectionError
-from .ports import DeliveryResult, Outgoing, RunOutcome
+from .ports import DeliveryResult, Outgoing, RunOutcome, RunStop
 from .promise import Promise
-from .stream_events import Mentioned, MessagePosted
+from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
 
 __all__ = [
     "CONNECTION",
     "DELIVERY",
     "ROOM",
+    "SIGN",
     "THREAD",
     "Answer",
     "ConnectionMail",
     "DeliveryEnded",
+    "Edited",
+    "EditorUnknown",
     "GiveUp",
     "Identified",
     "KeyReady",
@@ -25,10 +28,14 @@ __all__ = [
     "Received",
     "Recover",
     "RecoverMessage",
+    "Refresh",
+    "RestartDue",
+    "Retracted",
     "RetryDue",
     "RoomMail",
     "RunEnded",
     "RunStarted",
+    "RunStopped",
     "Send",
     "Start",
     "Steady",
@@ -37,6 +44,7 @@ __all__ = [
     "StreamIsOpen",
     "StreamIsRefused",
     "ThreadMail",
+    "Words",
 ]
 
 ROOM = "room"
@@ -45,6 +53,8 @@ THREAD = "thread"
 """Kind of the actors that keep a lane; key: session key."""
 DELIVERY = "delivery"
 """Kind of the actors that bring an answer out; key: delivery ID."""
+SIGN = "sign"
+"""Kind of the actors that keep the reaction on a message; key: message ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
 
@@ -59,7 +69,16 @@ class RecoverMessage:
     row: TurnRow
 
 
-RoomMail: TypeAlias = MessagePosted | Mentioned | RecoverMessage
+@dataclass(frozen=True, slots=True)
+class EditorUnknown:
+    """The time in which the edit of a message has to be announced is over."""
+
+    message_id: str
+
+
+RoomMail: TypeAlias = (
+    MessagePosted | Mentioned | MessageEdited | MessageRetracted | RecoverMessage | EditorUnknown
+)
 
 
 # --- thread ---------------------------------------------------------------------------------
@@ -71,6 +90,50 @@ class Received:
 
     message_id: str
     verdict: Admitted | Bypassed | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a message says now."""
+
+    body: str
+    digest: str
+    attachment_ids: str
+    """JSON list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A message of this lane was edited by its author, in time, and still is for the agent."""
+
+    message_id: str
+    verdict: Admitted | Refused
+    words: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """A message of this lane is gone."""
+
+    message_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopped:
+    """The stop of a turn's run is over."""
+
+    message_id: str
+    attempt: int
+    result: RunStop
+
+
+@dataclass(frozen=True, slots=True)
+class RestartDue:
+    """The pause after an edit is over."""
+
+    message_id: str
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +186,18 @@ class Recover:
 
 
 ThreadMail: TypeAlias = (
-    Received | RunStarted | RunEnded | KeyReady | NotStarted | Answer | DeliveryEnded | Recover
+    Received
+    | Edited
+    | Retracted
+    | RunStarted
+    | RunEnded
+    | RunStopped
+    | RestartDue
+    | KeyReady
+    | NotStarted
+    | Answer
+    | DeliveryEnded
+    | Recover
 )
 
 
@@ -133,6 +207,14 @@ ThreadMail: TypeAlias = (
 @dataclass(frozen=True, slots=True)
 class Send:
     """Command: bring out what is still missing of this delivery."""
+
+
+# --- sign -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Command: show on the message how its turn stands now."""
 
 
 # --- connection -----------------------------------------------------------------------------

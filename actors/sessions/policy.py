@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["ContextLimits", "FollowUps", "Policy"]
+__all__ = ["ContextLimits", "EditedUnseen", "FollowUps", "Policy", "Revisions", "Signs"]
 
 
 class FollowUps(Enum):
@@ -13,6 +13,36 @@ class FollowUps(Enum):
     ASKER = "asker"
     """The person whose question runs, waits or was answered last there."""
     ANYONE = "anyone"
+
+
+class EditedUnseen(Enum):
+    """What becomes of a message that was edited while nobody watched, so by nobody knows whom."""
+
+    REFUSE = "refuse"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """What edits may do."""
+
+    count: bool = True
+    """Whether they correct, add or withdraw questions; False: they are ignored."""
+    window_s: int = 300
+    """Oldest edit that counts, by the server's times of message and edit."""
+    pause_s: float = 1.0
+    """Pause after an edit before a stopped run starts again."""
+    unseen: EditedUnseen = EditedUnseen.REFUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Reactions on a message that say how its turn stands; None: no such sign."""
+
+    waiting: str | None = None
+    seen: str | None = "eyes"
+    cancelled: str | None = "no_entry_sign"
+    failed: str | None = "x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +63,8 @@ class Policy:
     broadcast_mentions: bool = False
     answer_replies: bool = True
     follow_ups: FollowUps = FollowUps.ASKER
+    revisions: Revisions = Revisions()
+    signs: Signs = Signs()
 
 
 @dataclass(frozen=True, slots=True)

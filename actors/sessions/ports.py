@@ -140,6 +140,20 @@ class ChatServer(Protocol):
         """
         ...
 
+    async def react(self, room_id: str, message_id: str, emoji: str, *, on: bool) -> None:
+        """Put a reaction of the account on a message, or take it back; either may be so already.
+
+        Args:
+            room_id: the room.
+            message_id: the message.
+            emoji: shortcode without colons.
+            on: False takes it back.
+
+        Raises:
+            ChatError: `RequestRefusedError` where reactions are not allowed.
+        """
+        ...
+
     async def show_typing(self, place: Place) -> None:
         """Show the account as typing for some seconds. Raises: ChatError."""
         ...
@@ -248,6 +262,10 @@ class Gateway(Protocol):
 
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
+        ...
+
+    def awaits_answer(self, session_key: str) -> bool:
+        """Tell whether the run of this key has asked its person something and waits."""
         ...
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:

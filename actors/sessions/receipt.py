@@ -7,11 +7,12 @@ from ...store.turns import TurnRow
 from ..runtime.clock import utc_text
 from .admission import Cause
 from .facts import Message, Room
+from .mail import Words
 from .services import Services
 from .standing import place_of_message
 from .stream_events import MessagePosted
 
-__all__ = ["digest_of_message", "receipt_of", "receipt_of_unread"]
+__all__ = ["digest_of_message", "receipt_of", "words_of"]
 
 
 async def receipt_of(room: Room, message: Message, cause: Cause, services: Services) -> TurnRow:
@@ -77,8 +78,18 @@ def _row(room: Room, message: Message, author_name: str, services: Services) -> 
         holding_before=None,
         session_token=None,
         command=None,
+        sign=None,
         updated_at=now,
         closed_at=None,
+    )
+
+
+def words_of(message: Message) -> Words:
+    """Return what a message says, as its row keeps it."""
+    return Words(
+        body=message.body,
+        digest=digest_of_message(message),
+        attachment_ids=json.dumps(message.attachment_ids),
     )
 
 

@@ -3,10 +3,11 @@
 import logging
 from typing import assert_never
 
+from ...store import turns
 from ..runtime.mailbox import Address
 from .admission import answers_room
 from .facts import Place, RoomKind
-from .mail import ROOM
+from .mail import ROOM, THREAD, Retracted
 from .services import Services
 from .stream_events import (
     Mentioned,
@@ -32,7 +33,7 @@ class Reception:
         """Use what the actors of the profile share."""
         self._services = services
 
-    async def route(self, event: StreamEvent) -> None:
+    async def route(self, event: StreamEvent) -> None:  # noqa: C901  one case an event
         """Pass an event on; waits only while the mailbox of its room is full.
 
         Raises:
@@ -47,8 +48,11 @@ class Reception:
                 self._services.directory.note_room(event)
             case PersonChanged():
                 self._services.directory.note_person(event)
-            case MessageEdited() | MessageRetracted() | PersonDeleted():
-                log.debug("%s is not followed", type(event).__name__)
+            case MessageEdited() | MessageRetracted():
+                if self._may_revise(event):
+                    await self._services.supervisor.send(Address(ROOM, event.room_id), event)
+            case PersonDeleted():
+                await self._forget_author(event.user_id)
             case StreamOpened():
                 log.debug("stream opened by server %s", event.server_version)
             case _:
@@ -64,24 +68,42 @@ class Reception:
 
     def _concerns_us(self, event: MessagePosted | Mentioned) -> bool:
         """Ask what costs nothing: our own, a room we answer in, an author who may speak."""
-        cause = self._why_not(event)
+        cause = self._why_not(event.room_id, event.author_id, event.message_id)
         if cause is None:
             return True
         if isinstance(event, MessagePosted):
             self._services.tally.count(event.room_id, cause)
         return False
 
-    def _why_not(self, event: MessagePosted | Mentioned) -> str | None:
+    def _why_not(self, room_id: str, author_id: str, message_id: str) -> str | None:
         services = self._services
-        if event.author_id == services.directory.account.user_id:
+        if author_id == services.directory.account.user_id:
             return "own_message"
-        room = services.directory.known_room(event.room_id)
+        room = services.directory.known_room(room_id)
         if room is not None and not answers_room(room, services.policy):
             return "room_not_answered"
-        kind = services.directory.kind_of(event.room_id)
-        root = event.message_id if kind is RoomKind.CHANNEL else None
-        if services.gateway.may_speak(event.author_id, Place(event.room_id, kind, root)):
+        kind = services.directory.kind_of(room_id)
+        root = message_id if kind is RoomKind.CHANNEL else None
+        if services.gateway.may_speak(author_id, Place(room_id, kind, root)):
             return None
         if services.policy.strangers_reach_gateway and kind is RoomKind.DIRECT:
             return None
         return "author_not_allowed"
+
+    def _may_revise(self, event: MessageEdited | MessageRetracted) -> bool:
+        """Tell whether an edit or a deletion may concern a turn; whose it is, its row says."""
+        if isinstance(event, MessageEdited):
+            return self._why_not(event.room_id, event.editor_id, event.message_id) is None
+        room = self._services.directory.known_room(event.room_id)
+        return room is None or answers_room(room, self._services.policy)
+
+    async def _forget_author(self, user_id: str) -> None:
+        """End what waits or runs for somebody whose account is gone: nothing else tells.
+
+        Source: Chatto 0.4.20 deletes the account's messages without retracting them.
+        """
+        services, scope = self._services, self._services.journal.scope
+        rows = await services.journal.read(lambda db: turns.of_author(db, scope, user_id))
+        for row in rows:
+            mail = Retracted(row.message_id, "author_gone")
+            await services.send(THREAD, row.session_key, mail)

@@ -38,9 +38,15 @@ class Recovery:
 
 async def _recover(services: Services) -> None:
     scope = services.journal.scope
-    rows, parts = await services.journal.read(
-        lambda db: (turns.not_closed(db, scope), outbox.not_closed(db, scope))
+    rows, parts, signed = await services.journal.read(
+        lambda db: (
+            turns.not_closed(db, scope),
+            outbox.not_closed(db, scope),
+            turns.left_signs(db, scope),
+        )
     )
+    for row in signed:
+        services.journal.on_sign(row.message_id)
     received = [row for row in rows if row.state == "received"]
     lanes = {row.session_key for row in rows if row.state != "received"}
     deliveries = {part.delivery_id for part in parts if part.state != "refused"}

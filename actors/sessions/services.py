@@ -32,6 +32,10 @@ class Limits:
 
     start_within_s: float = 30.0
     """A turn that was handed over has to start within this time."""
+    editor_wait_s: float = 1.0
+    """How long the announcement of an edit is waited for that the first read shows already."""
+    stop_within_s: float = 60.0
+    """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0
     """Longest wait, in all, when the server says "later" to a post."""
     first_wait_s: float = 1.0
@@ -128,6 +132,10 @@ class Services:
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
+    no_signs: set[str] = field(default_factory=set)
+    """Rooms in which reactions were refused: not tried again before the next start."""
+    running: set[str] = field(default_factory=set)
+    """Lanes in which a run is under way: only there the agent is shown typing."""
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.

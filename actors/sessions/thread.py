@@ -8,8 +8,9 @@ from ...store import room_sessions, threads, turns
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
-from .admission import Bypassed
+from .admission import Admitted, Bypassed, Refused
 from .answering import Answering
+from .correcting import Correcting
 from .dispatch import Dispatch
 from .ending import Ending
 from .holding import Holding
@@ -18,12 +19,16 @@ from .lane import Lane
 from .mail import (
     Answer,
     DeliveryEnded,
+    Edited,
     KeyReady,
     NotStarted,
     Received,
     Recover,
+    RestartDue,
+    Retracted,
     RunEnded,
     RunStarted,
+    RunStopped,
     ThreadMail,
 )
 from .ports import HandOver
@@ -32,6 +37,9 @@ from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
 
 __all__ = ["ThreadActor"]
+
+APPROVALS = frozenset({"/approve", "/deny"})
+"""Commands that settle what a run waits for."""
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +70,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -83,11 +92,14 @@ class ThreadActor:
         """Decide, record, act; an error ends the actor, the rows are what remains."""
         for mail in mails:
             await self._handle(mail)
+        self._show_running()
 
     async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
         match mail:
             case Received():
                 await self._receive(mail)
+            case Edited() | Retracted() | RunStopped() | RestartDue():
+                await self._revise(mail)
             case RunStarted():
                 await self._run_started(mail)
             case RunEnded():
@@ -105,6 +117,14 @@ class ThreadActor:
             case _:
                 assert_never(mail)
 
+    def _show_running(self) -> None:
+        """Let the agent be shown typing while a run is under way here, and no longer."""
+        turn = self._lane.at_gateway()
+        if turn is not None and turn.state in {"handed", "processing", "folded"}:
+            self._services.running.add(self._key)
+        else:
+            self._services.running.discard(self._key)
+
     # --- what comes in ------------------------------------------------------------------------
 
     async def _receive(self, mail: Received) -> None:
@@ -116,12 +136,33 @@ class ThreadActor:
             await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
-        turn.judge(draft, mail.verdict)
+        verdict = self._in_view_of_run(row, mail.verdict)
+        turn.judge(draft, verdict)
         self._lane.keep(turn)
-        if isinstance(mail.verdict, Bypassed):
-            await self._bypass(draft, turn, mail.verdict)
+        if isinstance(verdict, Bypassed):
+            await self._bypass(draft, turn, verdict)
         else:
             await self._dispatch.pump(draft, turn)
+
+    def _in_view_of_run(
+        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
+    ) -> Admitted | Bypassed | Refused:
+        """Look at a verdict beside the run that is under way in this lane.
+
+        What it asked its person, that person answers past the lane; an approval by anybody else
+        would be taken by the gateway for that person's.
+        """
+        running = self._lane.at_gateway()
+        if running is None:
+            return verdict
+        is_theirs = running.row.author_id == row.author_id
+        if isinstance(verdict, Bypassed) and not is_theirs:
+            name = verdict.command.split(maxsplit=1)[0].lower()
+            return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
+        if isinstance(verdict, Admitted) and is_theirs:
+            is_answer = self._services.gateway.awaits_answer(self._key)
+            return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
+        return verdict
 
     async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Let something go past the lane, also while the run it is meant for is under way."""
@@ -134,6 +175,22 @@ class ThreadActor:
         if taken is HandOver.NOT_TAKEN:
             log.warning("%s: the gateway did not take %s", self._key, name or "a message")
 
+    async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:
+        draft = self._journal.draft()
+        turn: TurnActor | None = None
+        match mail:
+            case Edited():
+                turn = await self._correcting.edit(draft, mail)
+            case Retracted():
+                await self._correcting.retract(draft, mail)
+            case RunStopped():
+                await self._correcting.stopped(draft, mail)
+            case RestartDue():
+                self._correcting.restart(draft, mail)
+            case _:
+                assert_never(mail)
+        await self._dispatch.pump(draft, turn)
+
     # --- what the gateway reports -------------------------------------------------------------
 
     async def _run_started(self, mail: RunStarted) -> None:
@@ -145,6 +202,9 @@ class ThreadActor:
             draft = self._journal.draft()
             turn.start(draft)
             await draft.commit()
+        if mail.message_id is None and turn.state in {"correcting", "stopping"}:
+            # The gateway resumed, after a restart, a run that was being stopped.
+            self._correcting.stop(turn)
 
     async def _run_ended(self, mail: RunEnded) -> None:
         turn = self._lane.reported(mail.message_id)
@@ -170,8 +230,16 @@ class ThreadActor:
         draft = self._journal.draft()
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
-            await self._ending.without_run(draft, turn)
+            if self._correcting.awaits_stop(turn):
+                self._correcting.stop(turn)
+            else:
+                await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
+
+    def _is_left_alone(self, turn: TurnActor) -> bool:
+        """Tell whether neither a run nor a stop will end a turn any more."""
+        is_ready = self._services.gateway.is_ready(self._key)
+        return is_ready and not self._correcting.awaits_stop(turn)
 
     async def _not_started(self, mail: NotStarted) -> None:
         turn = self._lane.find(mail.message_id)
@@ -179,7 +247,7 @@ class ThreadActor:
         if turn is not None and turn.row.attempt == mail.attempt:
             if turn.state == "handed":
                 self._dispatch.give_up(draft, turn, "not_taken")
-            elif turn.state == "stopping" and self._services.gateway.is_ready(self._key):
+            elif turn.state == "stopping" and self._is_left_alone(turn):
                 await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
 
@@ -197,7 +265,7 @@ class ThreadActor:
                 self._recheck(draft, turn)
             elif turn.state in {"handed", "processing"}:
                 turn.interrupt(draft, "process_ended")
-            elif turn.state in {"correcting", "stopping", "folded"}:
+            elif turn.state == "folded":
                 turn.fail(draft, "process_died")
             self._lane.keep(turn)
         await draft.commit()

@@ -6,6 +6,7 @@ turn is decided here.
 """
 
 import json
+from dataclasses import asdict
 from datetime import datetime
 
 from ...machines.turn import Cancel, Cause, Ending, Fold, Reason
@@ -15,6 +16,7 @@ from ...store.turns import TurnRow
 from .admission import Admitted, Bypassed, Refused
 from .facts import Place, RoomKind
 from .journal import Draft
+from .mail import Words
 from .ports import RunOutcome
 
 __all__ = ["AT_GATEWAY", "TurnActor", "holding_of", "place_of"]
@@ -63,8 +65,16 @@ class TurnActor:
         is_channel = self.row.room_kind == RoomKind.CHANNEL.value
         return is_channel and self.row.thread_root_id == self.row.message_id
 
-    def judge(self, draft: Draft, verdict: Admitted | Bypassed | Refused) -> None:
-        """Plan what admission decided."""
+    def judge(
+        self, draft: Draft, verdict: Admitted | Bypassed | Refused, words: Words | None = None
+    ) -> None:
+        """Plan what admission decided.
+
+        Args:
+            draft: where it is planned.
+            verdict: the decision.
+            words: what the message says since an edit; None: what it said at its receipt.
+        """
         cause = verdict.cause.value
         if isinstance(verdict, Refused):
             refusal = Reason(verdict.reason)
@@ -74,7 +84,8 @@ class TurnActor:
             name = verdict.command.split(maxsplit=1)[0] if verdict.is_command else None
             self.row = draft.turn(self.row, "bypass", Cause(cause), command=name)
         else:
-            self.row = draft.turn(self.row, "admit", Cause(cause), reason=cause)
+            new = {} if words is None else asdict(words)
+            self.row = draft.turn(self.row, "admit", Cause(cause), reason=cause, **new)
             self.enqueue(draft)
             if self.opens_session:
                 self.room_session = draft.open_room_session(self.row)
@@ -149,6 +160,32 @@ class TurnActor:
         ending = Ending("cancelled", by, command)
         self.row = draft.turn(self.row, "stop", ending, reason=command)
 
+    def edit(self, draft: Draft, words: Words) -> None:
+        """Plan that its author changed it: in place while it waits, else its run is corrected."""
+        self.row = draft.turn(
+            self.row,
+            "edit",
+            body=words.body,
+            digest=words.digest,
+            attachment_ids=words.attachment_ids,
+        )
+
+    def let_go(self, draft: Draft) -> None:
+        """Plan that no conversation holds it any more."""
+        self.row = draft.note_turn(self.row, session_token=None)
+
+    def end_stopped(self, draft: Draft) -> None:
+        """Plan the end of a turn whose run was stopped and is over."""
+        self.row = draft.turn(self.row, "end_run")
+
+    def ignore_edit(self, draft: Draft, reason: str) -> None:
+        """Plan that an edit changes nothing."""
+        self.row = draft.turn(self.row, "ignore_edit", reason=reason)
+
+    def retract(self, draft: Draft, reason: str) -> None:
+        """Plan that its message is gone."""
+        self.row = draft.turn(self.row, "retract", reason=reason)
+
     def end_run(self, draft: Draft, outcome: RunOutcome) -> None:
         """Plan the end of its run, as far as that decides anything.
 
@@ -157,7 +194,9 @@ class TurnActor:
         if self.state in {"delivering", "correcting"}:
             return
         if self.state == "stopping":
-            self.row = draft.turn(self.row, "end_run")
+            if self.row.ends_as != "retracted":
+                self.row = draft.turn(self.row, "end_run")
+            # Else its words have to be out of the transcript first.
         elif outcome is RunOutcome.SUCCESS:
             if self.state == "interrupted":
                 self.start(draft)  # its start was reported before the restart was noticed

@@ -58,6 +58,7 @@ def turn(message_id: str = "m1", **columns: Any) -> TurnRow:  # noqa: ANN401  an
         holding_before=None,
         session_token=None,
         command=None,
+        sign=None,
         updated_at=at(),
         closed_at=None,
     )

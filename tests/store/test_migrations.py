@@ -17,7 +17,7 @@ MAY_BE_NULL = {
         "lane_order",  # SQLite fills it
         *("room_name", "thread_root_id", "body", "in_reply_to", "reason", "cause", "carrier_id"),
         *("ends_as", "ended_by", "ended_with", "thread_before", "frontier_before", "closed_at"),
-        *("holding_before", "session_token", "command"),
+        *("holding_before", "session_token", "command", "sign"),
     },
     "threads": {
         *("thread_root_id", "frontier_id", "frontier_at", "blind_until_id", "token_kept_at"),

@@ -1,0 +1,137 @@
+"""Edits and deletions of turns: in place while they wait, else by ending their run first."""
+
+import logging
+
+from ...store import turns
+from .admission import Refused
+from .holding import Holding
+from .journal import Draft
+from .lane import Lane
+from .mail import THREAD, Edited, RestartDue, Retracted, RunStopped
+from .ports import RunStop
+from .services import Services
+from .turn import TurnActor
+
+__all__ = ["Correcting"]
+
+log = logging.getLogger(__name__)
+
+OVER = frozenset({RunStop.ENDED, RunStop.NO_RUN})
+"""Results of a stop after which no prompt holds the turn's words."""
+
+
+class Correcting:
+    """Plans what edits and deletions do to the turns of one lane; lives in the lane's mailbox."""
+
+    def __init__(self, session_key: str, lane: Lane, holding: Holding, services: Services) -> None:
+        """Correct turns of one lane.
+
+        Args:
+            session_key: the gateway's key.
+            lane: its turns.
+            holding: what the session holds of the thread.
+            services: what the actors of the profile share.
+        """
+        self._key = session_key
+        self._lane = lane
+        self._holding = holding
+        self._services = services
+        self._journal = services.journal
+        self._stops: set[str] = set()
+        """Messages whose run is being stopped right now."""
+
+    def awaits_stop(self, turn: TurnActor) -> bool:
+        """Tell whether only the end of a stop leads on from where a turn stands."""
+        is_deleted = turn.state == "stopping" and turn.row.ends_as == "retracted"
+        return turn.state == "correcting" or is_deleted
+
+    async def edit(self, draft: Draft, mail: Edited) -> TurnActor | None:
+        """Plan an edit; return the turn that goes on because of it, None: none does."""
+        turn = await self._find(mail.message_id)
+        if turn is None:
+            log.warning("%s: an edit of %s, which has no row", self._key, mail.message_id)
+            return None
+        if turn.state == "refused":
+            turn.judge(draft, mail.verdict, mail.words)
+        elif isinstance(mail.verdict, Refused):
+            turn.ignore_edit(draft, mail.verdict.reason)
+        else:
+            was = turn.state
+            turn.edit(draft, mail.words)
+            if turn.state == "correcting" and was != "correcting":
+                self.stop(turn)
+        self._lane.keep(turn)
+        return turn
+
+    async def retract(self, draft: Draft, mail: Retracted) -> None:
+        """Plan a deletion: what waits never runs, what runs is stopped, the rest is past."""
+        turn = await self._find(mail.message_id)
+        if turn is None:
+            return
+        was = turn.state
+        turn.retract(draft, mail.reason)
+        if turn.state == "stopping" and was != "stopping":
+            self.stop(turn)
+        if turn.state == "retracted":
+            self._holding.skip(draft, turn, mail.reason)
+        self._lane.keep(turn)
+
+    def stop(self, turn: TurnActor) -> None:
+        """Have the run of a turn stopped; the lane is told when that is over.
+
+        Asked again, as after a restart, it does no harm: what does not run is not stopped.
+        """
+        row = turn.row
+        if row.message_id not in self._stops:
+            self._stops.add(row.message_id)
+            self._services.tasks.start_soon(self._stop, row.message_id, row.attempt)
+
+    async def stopped(self, draft: Draft, mail: RunStopped) -> None:
+        """Plan what follows from the end of a stop."""
+        self._stops.discard(mail.message_id)
+        turn = self._lane.find(mail.message_id)
+        if turn is None or turn.row.attempt != mail.attempt:
+            log.debug("%s: the stop of %s is no longer waited for", self._key, mail.message_id)
+            return
+        if turn.state not in {"correcting", "stopping"}:
+            return
+        if mail.result is RunStop.DOES_NOT_END:
+            turn.fail(draft, "run_does_not_end")
+        elif turn.state == "stopping":
+            self._undo(draft, turn, mail.result)
+            turn.end_stopped(draft)
+        else:
+            self._undo(draft, turn, mail.result)
+            pause_s = self._services.policy.revisions.pause_s
+            due = RestartDue(mail.message_id, mail.attempt)
+            self._services.tell_later(pause_s, THREAD, self._key, due)
+        self._lane.keep(turn)
+
+    def restart(self, draft: Draft, mail: RestartDue) -> None:
+        """Plan that a corrected turn waits again, at its old place: the pause is over."""
+        turn = self._lane.find(mail.message_id)
+        if turn is not None and turn.state == "correcting" and turn.row.attempt == mail.attempt:
+            turn.put_back(draft, "corrected")
+
+    def _undo(self, draft: Draft, turn: TurnActor, result: RunStop) -> None:
+        """Plan that the session does not hold the turn, where its words are out of it."""
+        if result in OVER:
+            self._holding.undo(draft, turn)
+            turn.let_go(draft)
+        else:
+            log.info("%s: %s stays in the transcript", self._key, turn.row.message_id)
+
+    async def _stop(self, message_id: str, attempt: int) -> None:
+        result = await self._services.gateway.stop_run(
+            self._key, message_id, within_s=self._services.limits.stop_within_s
+        )
+        mail = RunStopped(message_id, attempt, result)
+        self._services.tell_later(0.0, THREAD, self._key, mail)
+
+    async def _find(self, message_id: str) -> TurnActor | None:
+        known = self._lane.find(message_id)
+        if known is not None:
+            return known
+        scope = self._journal.scope
+        row = await self._journal.read(lambda db: turns.find(db, scope, message_id))
+        return TurnActor(row) if row is not None else None
