@@ -22,19 +22,16 @@ from ..sessions.ports import Post
 from ..sessions.stream_events import StreamEvent, StreamOpened
 from .credential import Credential
 from .limits import Limits
-from .read_back import FIRST_PAGE, LATER_PAGE, Wanted
 from .refusals import TokenRefusedError
 from .resources import (
-    Proto,
     account_of,
     is_deleted,
     message_of,
-    page_of,
     person_of,
     room_of,
-    thread_page_of,
 )
 from .session import Session
+from .timelines import Timelines
 
 __all__ = ["ChattoServer"]
 
@@ -61,6 +58,7 @@ class ChattoServer:
             limits: None: the defaults.
         """
         self._session = Session(url, credential, limits or Limits())
+        self._timelines = Timelines(self._session)
         self._account: Account | None = None
 
     async def identify(self) -> Account:
@@ -178,30 +176,7 @@ class ChattoServer:
         Raises:
             ChatError: see its tree.
         """
-        wire = await self._session.wire()
-        try:
-            if place.thread_root_id is None:
-                request = wire.pb.timeline.GetRoomEventsAroundRequest(
-                    room_id=place.room_id, event_id=row_id, limit=limit
-                )
-                answer = await self._session.read(
-                    wire.services.rooms.get_room_events_around, request
-                )
-                return page_of(answer.page, answer.target_index)
-            request = wire.pb.timeline.GetThreadEventsAroundRequest(
-                room_id=place.room_id,
-                thread_root_event_id=place.thread_root_id,
-                event_id=row_id,
-                limit=limit,
-            )
-            answer = await self._session.read(
-                wire.services.threads.get_thread_events_around, request
-            )
-        except RequestRefusedError as error:
-            if error.code == "not_found":
-                return None
-            raise
-        return thread_page_of(answer.page, answer.target_index)
+        return await self._timelines.around(place, row_id, limit)
 
     async def first_page(self, place: Place, limit: int) -> Page:
         """Read the beginning of a thread, a room or a direct conversation.
@@ -209,20 +184,7 @@ class ChattoServer:
         Raises:
             ChatError: see its tree.
         """
-        if place.thread_root_id is not None:
-            page = await self.page_around(place, place.thread_root_id, limit)
-            if page is None:
-                code, text = "not_found", "the thread is gone"
-                raise RequestRefusedError(code, text)
-            return page
-        wire = await self._session.wire()
-        # An empty cursor is the beginning of a room; none at all would be its end.
-        # Source: Chatto 0.4.20, cli/internal/core/room_events.go.
-        request = wire.pb.timeline.GetRoomEventsRequest(
-            room_id=place.room_id, limit=limit, after=""
-        )
-        answer = await self._session.read(wire.services.rooms.get_room_events, request)
-        return page_of(answer.page, 0)
+        return await self._timelines.first(place, limit)
 
     async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
         """Return who these are, by ID; unknown and deleted accounts are left out.
@@ -301,13 +263,9 @@ class ChattoServer:
             ChatError: the room could not be read.
         """
         account = self._account or await self.identify()
-        wanted = Wanted(account.user_id, post, not_before, exclude)
-        page = await self._page(post, limit=FIRST_PAGE)
-        found = wanted.newest_in(page.events)
-        while found is None and page.has_older and wanted.may_precede(page.events):
-            page = await self._page(post, limit=LATER_PAGE, before=page.start_cursor)
-            found = wanted.newest_in(page.events)
-        return found
+        return await self._timelines.find(
+            account.user_id, post, not_before=not_before, exclude=exclude
+        )
 
     async def react(self, room_id: str, message_id: str, emoji: str, *, on: bool) -> None:
         """Put a reaction of the account on a message, or take it back; either may be so already.
@@ -333,24 +291,6 @@ class ChattoServer:
             room_id=place.room_id, thread_root_event_id=place.thread_root_id or ""
         )
         await self._session.read(wire.services.rooms.update_typing_indicator, request)
-
-    async def _page(self, post: Post, *, limit: int, before: str | None = None) -> Proto:
-        """Return a page of where a post belongs; `before` None: the newest one."""
-        wire = await self._session.wire()
-        if post.thread_root_id is None:
-            request = wire.pb.timeline.GetRoomEventsRequest(
-                room_id=post.room_id, limit=limit, before=before
-            )
-            answer = await self._session.read(wire.services.rooms.get_room_events, request)
-        else:
-            request = wire.pb.timeline.GetThreadEventsRequest(
-                room_id=post.room_id,
-                thread_root_event_id=post.thread_root_id,
-                limit=limit,
-                before=before,
-            )
-            answer = await self._session.read(wire.services.threads.get_thread_events, request)
-        return answer.page
 
 
 def _batches(ids: Collection[str]) -> Iterator[list[str]]:

@@ -17,7 +17,8 @@ from gateway.platforms.base import (
 from ..sessions.errors import StateUnusableError
 from ..sessions.ports import Desk, Gateway, Outgoing, RunOutcome
 from .environment import profile_variable
-from .gateway_port import GatewayPort, key_of_source
+from .events import key_of_source
+from .gateway_port import GatewayPort
 from .profile import Profile, current_profile
 from .send_results import not_posted, said_to_gateway
 from .session_ends import SessionEnds, Subscription

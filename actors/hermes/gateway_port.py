@@ -1,23 +1,22 @@
-"""The gateway as the sessions see it: sources, keys, authorisation, hand-over, status."""
+"""The gateway as the sessions see it: keys, authorisation, hand-over, status."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Coroutine
-from enum import Enum
 
-from gateway.platforms.base import BasePlatformAdapter, MessageEvent, MessageType
-from gateway.session import SessionSource, build_session_key
+from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 
-from ..sessions.facts import Person, Place, RoomKind
+from ..sessions.facts import Place
 from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
 from .conversations import Conversations
+from .events import GatewayEvents, chat_type, key_of_source
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
 from .runs import Runs
 from .settings import Settings
 
-__all__ = ["ChatType", "GatewayPort", "key_of_source"]
+__all__ = ["GatewayPort"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +26,6 @@ DEAD_SLOT_S = 1_800.0
 """After so long a run that holds a key without a task of ours counts as dead: the gateway's own
 default, and it clears such a slot only when the next message comes.
 Source: Hermes 0.22, gateway/run_inbound.py:_hm_evict_idle_stale_agent."""
-
-
-class ChatType(Enum):
-    """The gateway's word for a place; it is part of every session key, so never change one."""
-
-    THREAD = "thread"
-    DIRECT = "dm"
 
 
 class GatewayPort:
@@ -61,6 +53,7 @@ class GatewayPort:
         self._allowed_ids: frozenset[str] = frozenset()
         self._slot_held_since: dict[str, float] = {}
         self._is_lost = False
+        self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
         self._runs = Runs(adapter, monotonic)
         self._control = RunControl(adapter, self._runs)
@@ -89,7 +82,7 @@ class GatewayPort:
 
     def session_key(self, place: Place) -> str:
         """Return the gateway's own key of the session for a place."""
-        return key_of_source(self._adapter, self._source(place))
+        return key_of_source(self._adapter, self._events.source(place))
 
     def allow(self, user_ids: Collection[str]) -> None:
         """Take the accounts that the operator's list names; replaces those of before."""
@@ -105,7 +98,7 @@ class GatewayPort:
         if self._is_listed(author_id):
             return True
         answer = self._adapter._is_sender_authorized(  # noqa: SLF001 - offered to adapters
-            author_id, _chat_type(place).value, place.room_id
+            author_id, chat_type(place).value, place.room_id
         )
         return answer is True
 
@@ -149,7 +142,7 @@ class GatewayPort:
         """
         if not self._is_gate_open():
             return HandOver.NOT_TAKEN
-        event = self._event(order)
+        event = self._events.event(order)
         key = key_of_source(self._adapter, event.source)
         if self._is_guarded(key):
             return await self._hand_over_beside_a_run(event, key)
@@ -273,79 +266,3 @@ class GatewayPort:
         if ask is not None:
             return bool(ask(session_key))
         return session_key in getattr(runner, "_running_agents", ())  # 0.19
-
-    def _source(self, place: Place, order: TurnOrder | None = None) -> SessionSource:
-        author = order.author if order else None
-        return self._adapter.build_source(
-            chat_id=place.room_id,
-            chat_name=_chat_name(place, order),
-            chat_type=_chat_type(place).value,
-            thread_id=place.thread_root_id,
-            user_id=author.user_id if author else None,
-            user_name=_name(author) if author else None,
-            message_id=order.message_id if order else None,
-            role_authorized=bool(author and self._is_listed(author.user_id)),
-        )
-
-    def _event(self, order: TurnOrder) -> MessageEvent:
-        event = MessageEvent(
-            text=order.text,
-            message_type=MessageType.TEXT,
-            source=self._source(order.place, order),
-            message_id=order.message_id,
-            timestamp=order.posted_at,
-            channel_context=order.context,
-        )
-        extras: dict[str, object] = {
-            "user_id": order.author.user_id,
-            "user_name": _name(order.author),
-        }
-        if order.reply_to_id is not None and order.reply_to_text is not None:
-            extras |= _reply(order)
-        for name, value in extras.items():
-            if hasattr(event, name):  # 0.19 knows fewer
-                setattr(event, name, value)
-        return event
-
-
-def _reply(order: TurnOrder) -> dict[str, object]:
-    author = order.reply_to_author
-    return {
-        "reply_to_message_id": order.reply_to_id,
-        "reply_to_text": order.reply_to_text,
-        "reply_to_author_id": author.user_id if author else None,
-        "reply_to_author_name": _name(author) if author else None,
-        "reply_to_is_own_message": order.reply_to_is_own,
-    }
-
-
-def key_of_source(adapter: BasePlatformAdapter, source: SessionSource) -> str:
-    """Return the key the adapter's base class derives for a source.
-
-    Source: Hermes 0.22, BasePlatformAdapter._source_session_key; 0.19 has no such method and
-    builds it in place from the same two extras.
-    """
-    derive = getattr(adapter, "_source_session_key", None)
-    if derive is not None:
-        return str(derive(source))
-    extra = adapter.config.extra
-    key = build_session_key(
-        source,
-        group_sessions_per_user=extra.get("group_sessions_per_user", True),
-        thread_sessions_per_user=extra.get("thread_sessions_per_user", False),
-    )
-    return str(key)
-
-
-def _chat_type(place: Place) -> ChatType:
-    return ChatType.DIRECT if place.kind is RoomKind.DIRECT else ChatType.THREAD
-
-
-def _chat_name(place: Place, order: TurnOrder | None) -> str:
-    if order is None:
-        return place.room_id
-    return order.room_name or _name(order.author)
-
-
-def _name(person: Person) -> str:
-    return person.display_name or person.login

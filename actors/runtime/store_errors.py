@@ -10,6 +10,7 @@ are none of these; they reach whoever asked for the work as they are.
 """
 
 import sqlite3
+from collections.abc import Mapping
 
 __all__ = [
     "StoreBusyError",
@@ -21,8 +22,8 @@ __all__ = [
 ]
 
 PRIMARY_CODE = 0xFF  # the rest of an extended code tells which of its cases it is
-BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-UNAVAILABLE = {
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+UNAVAILABLE: Mapping[int, str] = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit",
     sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
     sqlite3.SQLITE_READONLY: "the file or its folder cannot be written",
@@ -67,7 +68,7 @@ def explain(error: Exception, path: str) -> Exception:
     code = _code(error)
     if code in BUSY:
         explained: Exception = StoreBusyError(f"{path}: locked by another process ({error})")
-    elif code in UNAVAILABLE:
+    elif code is not None and code in UNAVAILABLE:
         explained = StoreUnavailableError(f"{path}: {UNAVAILABLE[code]} ({error})")
     else:
         return error

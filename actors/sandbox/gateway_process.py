@@ -107,8 +107,8 @@ class GatewayProcess:
             GatewayFailedError: the gateway ended, the plugin gave up, or it took too long.
         """
         health: Health | None = None
+        ended = _Ending()
         async with anyio.create_task_group() as tasks:
-            ended = _Ending()
             tasks.start_soon(ended.watch, self._program)
             with anyio.move_on_after(START_WITHIN_S):
                 while ended.text is None:

@@ -58,7 +58,7 @@ class GuardedProgram:
         guarded = [sys.executable, "-I", guardian.__file__, str(grace_s)]
         guarded += [str(folder or ""), str(log or ""), *command]
         # A start that is cancelled half-way kills the guardian, which may have started already.
-        with anyio.CancelScope(shield=True):
+        with anyio.CancelScope(shield=True):  # which swallows nothing: pyright cannot know
             process = await anyio.open_process(
                 guarded,
                 env=environment,
@@ -67,7 +67,7 @@ class GuardedProgram:
                 stderr=None,
                 start_new_session=True,
             )
-        return cls(process, grace_s)
+        return cls(process, grace_s)  # pyright: ignore[reportPossiblyUnboundVariable]
 
     async def next_line(self) -> str:
         """Return the next line it prints.

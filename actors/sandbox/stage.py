@@ -5,7 +5,7 @@ profile may die and start again, and so may the server.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,25 +25,22 @@ from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import ContextLimits, Policy
 from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
+from .agent_faults import AgentFaults
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
 from .server.editing import Editing
-from .server.faults import Call, Delivery, NoFaults
 from .server.feed import Ending
 from .server.frames import Event
 from .server.membership import Membership
-from .server.pb import Proto
 from .server.posting import Draft, Posting
 from .server.realtime import Timing
-from .server.refusals import Code, RefusedError
 from .server.rows import Message
 from .server.sandbox import Sandbox
 
-__all__ = ["AgentFaults", "Colleague", "Open", "Posted", "Script", "colleague"]
+__all__ = ["Colleague", "Open", "Posted", "Script", "colleague"]
 
 PEOPLE = ("alice", "bob", "carol", "hermes")
 POLICY = Policy(allowed_user_entries=("alice", "bob"))
 NOT_STARTED = "the profile does not run"
-POST = "MessageService/CreateMessage"
 HOST = "task host"  # the task that holds everything of a desk
 
 
@@ -56,55 +53,6 @@ class Posted:
     in_reply_to: str
     body: str
     message_id: str
-
-
-class AgentFaults(NoFaults):
-    """Stands between the server and the agent's account; disturbs nothing until told to."""
-
-    def __init__(self) -> None:
-        """Disturb nothing yet."""
-        self.before: list[Code | None] = []
-        """Refusals of posts without anything being posted, once each, in order; None: none."""
-        self.after: list[Code] = []
-        """Refusals of posts although the message was posted, once each, in order."""
-        self.delays: dict[str, float] = {}
-        """Seconds that a call takes, by `Service/Method`."""
-        self.slow_answers: dict[str, float] = {}
-        """Seconds between what a call does and its answer, by `Service/Method`."""
-        self.refused: dict[str, Code] = {}
-        """Calls that are refused every time, by `Service/Method`."""
-        self.repeated: set[str] = set()
-        """Kinds of frames that are sent twice."""
-        self.withheld: set[str] = set()
-        """Kinds of frames that are not sent."""
-        self.agent_id = ""
-
-    async def applying(self, call: Call, apply: Callable[[], Awaitable[Proto]]) -> Proto:
-        """Wait, refuse before or refuse after, as planned."""
-        if call.user_id != self.agent_id:
-            return await apply()
-        await anyio.sleep(self.delays.get(call.name, 0))
-        if call.name in self.refused:
-            raise RefusedError(self.refused[call.name], "planned")
-        is_post = call.name == POST
-        if is_post and self.before and (code := self.before.pop(0)):
-            raise RefusedError(code, "planned")
-        answer = await apply()
-        await anyio.sleep(self.slow_answers.get(call.name, 0))
-        if is_post and self.after:
-            raise RefusedError(self.after.pop(0), "planned")
-        return answer
-
-    async def delivering(
-        self, delivery: Delivery, send: Callable[[bytes], Awaitable[None]]
-    ) -> None:
-        """Send a frame as often as planned."""
-        is_ours = delivery.user_id == self.agent_id
-        if is_ours and delivery.kind in self.withheld:
-            return
-        await send(delivery.encoded)
-        if is_ours and delivery.kind in self.repeated:
-            await send(delivery.encoded)
 
 
 def _as_it_is(server: ChatServer) -> ChatServer:

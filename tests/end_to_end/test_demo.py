@@ -60,10 +60,12 @@ def test_the_commands_of_the_demo_work_when_pasted(played: list[str]) -> None:
     pasted = [line.strip() for line in played if "sqlite-utils" in line]
 
     assert len(pasted) == 3
-    for command in pasted:
-        done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    assert "answered" in done.stdout
+    shown = [
+        subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
+        for command in pasted
+    ]
+    assert [done.stderr for done in shown if done.returncode] == []
+    assert "answered" in shown[-1].stdout
     assert (Path(shlex.split(pasted[0])[2])).is_file()
 
 

@@ -4,6 +4,8 @@ Source: Chatto 0.4.20, proto/chatto/admin/v1/members.proto,
 proto/chatto/admin/v1/permissions.proto, cli/internal/core/role_management.go.
 """
 
+from collections.abc import Mapping
+
 from . import access
 from .account_calls import tell_profile
 from .accounts import ROLES, Account
@@ -16,7 +18,7 @@ from .users import matching, page_of
 from .views import Views
 from .world import World
 
-DECISIONS: dict[int, bool | None] = {
+DECISIONS: Mapping[int, bool | None] = {
     admin.PERMISSION_DECISION_ALLOW: True,
     admin.PERMISSION_DECISION_DENY: False,
     admin.PERMISSION_DECISION_NONE: None,

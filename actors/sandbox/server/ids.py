@@ -8,6 +8,7 @@ Source: Chatto 0.4.20, docs/adr/ADR-022, docs/adr/ADR-026.
 """
 
 import random
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
@@ -28,7 +29,7 @@ class IdKind(StrEnum):
     ASSET = "asset"
 
 
-PREFIXES = {
+PREFIXES: Mapping[IdKind, str] = {
     IdKind.USER: "U",
     IdKind.ROOM: "R",
     IdKind.GROUP: "G",

@@ -8,7 +8,7 @@ calls its type `Proto`: dynamic, and visibly so.
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -53,7 +53,7 @@ discovery: Proto = _gather("chatto.discovery.v1")
 wire: Proto = _gather("chatto.realtime.v1")
 field_rules: Proto = importlib.import_module("buf.validate.validate_pb2").field
 
-SERVICES: dict[str, Proto] = {
+SERVICES: Mapping[str, Proto] = {
     **api.services,
     **admin.services,
     **discovery.services,

@@ -3,6 +3,7 @@
 Source: Chatto 0.4.20, cli/internal/connectapi/errors.go; Connect protocol, "Error Codes".
 """
 
+from collections.abc import Mapping
 from enum import Enum, StrEnum
 
 
@@ -24,7 +25,7 @@ class Code(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
 
 
-HTTP_STATUS = {
+HTTP_STATUS: Mapping[Code, int] = {
     Code.CANCELED: 499,
     Code.UNKNOWN: 500,
     Code.INVALID_ARGUMENT: 400,

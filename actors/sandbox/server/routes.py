@@ -5,7 +5,7 @@ docs/adr/ADR-020 (the test route), docs/adr/ADR-047.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -18,7 +18,7 @@ from .refusals import RefusedError
 from .world import World
 
 MAX_LOGIN, MAX_EMAIL = 32, 254  # bytes
-SUCCESS = {"success": True}
+SUCCESS: Mapping[str, bool] = {"success": True}
 
 
 class Routes:

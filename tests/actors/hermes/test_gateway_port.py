@@ -11,7 +11,8 @@ import anyio
 import pytest
 from gateway.config import Platform, PlatformConfig
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent, SendResult
-from hermes_chatto.actors.hermes.gateway_port import DEAD_SLOT_S, GatewayPort, key_of_source
+from hermes_chatto.actors.hermes.events import key_of_source
+from hermes_chatto.actors.hermes.gateway_port import DEAD_SLOT_S, GatewayPort
 from hermes_chatto.actors.hermes.settings import Settings
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import ConnectionReport, HandOver, TurnOrder

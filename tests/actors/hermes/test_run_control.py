@@ -18,7 +18,7 @@ from gateway.platforms.base import (
     SendResult,
 )
 from gateway.session import SessionSource
-from hermes_chatto.actors.hermes.gateway_port import key_of_source
+from hermes_chatto.actors.hermes.events import key_of_source
 from hermes_chatto.actors.hermes.run_control import RunControl
 from hermes_chatto.actors.hermes.runs import Runs
 from hermes_chatto.actors.sessions.ports import RunStop

@@ -46,6 +46,14 @@ async def until_live_again(colleague: Colleague, times: int) -> None:
     await colleague.until(lambda: steps(colleague).count("go_live") == times)
 
 
+async def until_told(colleague: Colleague, *expected: ConnectionReport) -> None:
+    """Wait until these are the newest reports to the gateway; the row is written before them."""
+    count = len(expected)
+    await colleague.until(
+        lambda: [what for what, _ in colleague.gateway.reports][-count:] == [*expected]
+    )
+
+
 async def still_answers(colleague: Colleague) -> None:
     """Ask a question and wait for its answer."""
     m1 = await colleague.says("alice", "@hermes still there?")
@@ -294,15 +302,16 @@ async def test_a_changed_password_ends_in_refused(
     """One login is tried, then the operator is told."""
     async with open_colleague(script=Script(limits=QUICK)) as colleague:
         await change_password(colleague)
-        await colleague.until(lambda: state(colleague) == "refused")
+        await until_told(colleague, ConnectionReport.REFUSED)
 
         assert steps(colleague)[4:] == [
             "lose session_terminated:password_changed",
             "retry",
             "refuse CredentialRefusedError",
         ]
+        assert state(colleague) == "refused"
         assert len(errors(caplog)) == 1
-        assert open_streams(colleague) == 0
+        await colleague.until(lambda: open_streams(colleague) == 0)
 
 
 async def test_a_revoked_token_is_noticed_at_the_next_call(
@@ -316,7 +325,7 @@ async def test_a_revoked_token_is_noticed_at_the_next_call(
         async with httpx.AsyncClient(base_url=colleague.url) as http:
             await http.post("/auth/revoke-token", json={"token": token})
         await colleague.says("alice", "@hermes anybody?")
-        await colleague.until(lambda: state(colleague) == "refused")
+        await until_told(colleague, ConnectionReport.REFUSED)
 
         ((_, _), (what, text)) = colleague.gateway.reports
         assert what is ConnectionReport.REFUSED
@@ -348,7 +357,7 @@ async def test_a_token_that_dies_under_an_answer_refuses_the_answer(open_colleag
         await colleague.until_state(m1, "failed")
 
         assert colleague.rows("select reason from turns") == [("not_connected",)]
-        await colleague.until(lambda: state(colleague) == "refused")
+        await until_told(colleague, ConnectionReport.REFUSED)
 
 
 async def test_a_revoked_token_of_a_password_is_replaced(open_colleague: Open) -> None:

@@ -241,7 +241,7 @@ class TestThreads:
         async with open_colleague() as colleague:
             m1, _ = await asks(colleague, "alice", "@hermes one")
             await colleague.until(
-                lambda: colleague.rows("select token_kept_at from threads")[0][0]
+                lambda: colleague.rows("select token_kept_at from threads") != [(None,)]
             )
             (key,) = colleague.gateway.sessions
             colleague.gateway.sessions[key] = Session()
@@ -261,7 +261,7 @@ class TestThreads:
         async with open_colleague() as colleague:
             m1, _ = await asks(colleague, "alice", "@hermes one")
             await colleague.until(
-                lambda: colleague.rows("select token_kept_at from threads")[0][0]
+                lambda: colleague.rows("select token_kept_at from threads") != [(None,)]
             )
             (key,) = colleague.gateway.sessions
             colleague.gateway.sessions[key].message_ids.clear()

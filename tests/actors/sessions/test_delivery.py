@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 from hermes_chatto.actors.chatto.credential import Token
+from hermes_chatto.actors.sandbox.agent_faults import AgentFaults
 from hermes_chatto.actors.sandbox.server.faults import Call
 from hermes_chatto.actors.sandbox.server.pb import Proto
 from hermes_chatto.actors.sandbox.server.refusals import Code
-from hermes_chatto.actors.sandbox.stage import AgentFaults, Colleague, Open, Script
+from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.ports import DeliveryState, Outgoing
 from hermes_chatto.actors.sessions.services import Limits
 
