@@ -274,7 +274,8 @@ class ChattoServer:
             ChatError: `RequestRefusedError` where reactions are not allowed.
         """
         wire = await self._session.wire()
-        of = wire.pb.messages.AddReactionRequest if on else wire.pb.messages.RemoveReactionRequest
+        known = wire.pb.reactions
+        of = known.AddReactionRequest if on else known.RemoveReactionRequest
         service = wire.services.messages
         method = service.add_reaction if on else service.remove_reaction
         request = of(room_id=room_id, message_event_id=message_id, emoji=emoji)

@@ -14,6 +14,7 @@ __all__ = [
     "directory",
     "members",
     "messages",
+    "reactions",
     "realtime",
     "rooms",
     "timeline",
@@ -26,6 +27,7 @@ Proto: TypeAlias = Any
 directory: Proto = importlib.import_module("chatto.api.v1.room_directory_pb2")
 members: Proto = importlib.import_module("chatto.api.v1.member_directory_pb2")
 messages: Proto = importlib.import_module("chatto.api.v1.messages_pb2")
+reactions: Proto = importlib.import_module("chatto.api.v1.reactions_pb2")
 realtime: Proto = importlib.import_module("chatto.realtime.v1.realtime_pb2")
 rooms: Proto = importlib.import_module("chatto.api.v1.rooms_pb2")
 timeline: Proto = importlib.import_module("chatto.api.v1.room_timeline_pb2")

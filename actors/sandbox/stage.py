@@ -27,6 +27,7 @@ from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
 from .agent_faults import AgentFaults
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
+from .server.accounts import Account
 from .server.editing import Editing
 from .server.feed import Ending
 from .server.frames import Event
@@ -232,17 +233,44 @@ class Colleague:
 
     async def deletes(self, login: str, message_id: str) -> None:
         """Let a person delete a message."""
-        world = self.sandbox.world
-        row = world.log.any(message_id)
-        if isinstance(row, Message):
-            Editing(world, Posting(world)).delete(world.accounts.require(self.ids[login]), row)
+        self._editing.delete(self._account(login), self._message(message_id))
 
     def retracts(self, message_id: str) -> None:
         """Delete a message on the server; its author did it."""
+        message = self._message(message_id)
+        author = self.sandbox.world.accounts.require(message.actor_id)
+        self._editing.delete(author, message)
+
+    async def edits(self, login: str, message_id: str, body: str) -> None:
+        """Let a person edit a message, as a moderator where it is somebody else's."""
+        message, editor = self._message(message_id), self._account(login)
+        if message.actor_id != editor.id:
+            editor.roles.add("moderator")
+        self._editing.update(editor, message, body=body, echo=None)
+
+    def rewrites(self, message_id: str, body: str) -> None:
+        """Change a message without a word to anybody, as if the stream had lost the event."""
+        message = self._message(message_id)
+        message.body, message.updated_ns = body, self.sandbox.world.clock.now_ns()
+
+    def reactions(self, message_id: str) -> list[str]:
+        """Return what the agent shows on a message."""
+        shown = self.sandbox.world.reactions.on(message_id)
+        return [emoji for emoji, users in shown.items() if self.ids["hermes"] in users]
+
+    @property
+    def _editing(self) -> Editing:
         world = self.sandbox.world
-        row = world.log.any(message_id)
-        if isinstance(row, Message):
-            Editing(world, Posting(world)).delete(world.accounts.require(row.actor_id), row)
+        return Editing(world, Posting(world))
+
+    def _account(self, login: str) -> Account:
+        return self.sandbox.world.accounts.require(self.ids[login])
+
+    def _message(self, message_id: str) -> Message:
+        row = self.sandbox.world.log.any(message_id)
+        if not isinstance(row, Message):
+            raise KeyError(message_id)
+        return row
 
     def renames(self, login: str, display_name: str) -> None:
         """Give an account another name for people to see."""
