@@ -1,6 +1,12 @@
 """Fixtures for the whole suite."""
 
+from pathlib import Path
+
 import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
+
+# beside the caches of the other tools: nothing is left in a checkout but .dev
+set_hypothesis_home_dir(Path(__file__).resolve().parent.parent / ".dev" / "cache" / "hypothesis")
 
 
 @pytest.fixture(scope="session")

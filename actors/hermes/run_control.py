@@ -10,6 +10,7 @@ gateway/platforms/base.py:cancel_session_processing.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -102,7 +103,8 @@ class RunControl:
         """End the task, and let the agent know; return what the gateway had parked itself."""
         if run.has_ended.is_set():
             return None
-        await self._adapter.gateway_runner._interrupt_and_clear_session(  # noqa: SLF001
+        runner: Any = self._adapter.gateway_runner  # set before the first event
+        await runner._interrupt_and_clear_session(  # noqa: SLF001
             session_key,
             run.source,
             interrupt_reason=INTERRUPT_REASON,

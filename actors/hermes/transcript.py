@@ -72,12 +72,13 @@ class Transcript:
             TranscriptBusyError: somebody holds the transcript.
         """
         database = self._database(session_id)
-        found = find_row(database.get_messages(session_id), message_id, with_notes=with_notes)
-        if found is None:
-            return Removal.NOT_THERE
-        if found.is_followed:
-            return Removal.FOLLOWED
         try:
+            rows = database.get_messages(session_id)
+            found = find_row(rows, message_id, with_notes=with_notes)
+            if found is None:
+                return Removal.NOT_THERE
+            if found.is_followed:
+                return Removal.FOLLOWED
             database.rewind_to_message(session_id, found.row_id)
         except Exception as error:  # a lease that is still held, a locked file: its own errors
             raise TranscriptBusyError(str(error)) from error

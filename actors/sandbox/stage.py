@@ -316,7 +316,7 @@ class Colleague:
             for row in sorted(rows, key=lambda row: row.sequence)
         ]
 
-    async def until(self, claim: Callable[[], bool], within_s: float = 5.0) -> None:
+    async def until(self, claim: Callable[[], bool], within_s: float = 10.0) -> None:
         """Wait until something is true; fails when it does not become true."""
         with anyio.fail_after(within_s):
             while not claim():  # noqa: ASYNC110 - rows are read from outside: they tell nobody

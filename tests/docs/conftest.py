@@ -48,8 +48,8 @@ async def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
         await profile.says("bob", "rose: the linux one", thread=m1)
         m2 = await profile.says("alice", "@hermes lily: is he right?", thread=m1)
         await profile.until_state(m2, "answered")
-        command = await profile.says("alice", "@hermes /status aster", thread=m1)
-        await profile.until_state(command, "bypassed")
+        await profile.says("alice", "@hermes /status aster", thread=m1)
+        await profile.until(lambda: len(profile.answers()) == 3)
         await profile.says("carol", "@hermes violet, please")
         await profile.says("alice", "daisy: lunch at noon?")
         profile.faults.before = [Code.PERMISSION_DENIED]

@@ -17,9 +17,10 @@ from .puppet import CONFIG, Strings, install
 pytestmark = pytest.mark.timeout(150)  # the first one waits for the gateway
 
 THINKS = "{{wait 20}} {{say too late}}"
-STUBBORN_TOOL = '{{call tool_call {"name": "stubborn", "arguments": {"seconds": 3}}}}'
-TERMINAL = '{{call terminal {"command": "sleep 4"}}}'
-RIGHT = "@hermes {{say right}}"
+STUBBORN_TOOL = '{{wait 0}} {{call tool_call {"name": "stubborn", "arguments": {"seconds": 3}}}}'
+TERMINAL = '{{wait 0}} {{call terminal {"command": "sleep 4"}}}'
+RIGHT = "@hermes {{wait 0}} {{say right}}"
+"""Has markers of its own: a prompt also holds earlier messages of the room, with theirs."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -
     """And hears nothing of it."""
     m1 = await stopping.asks(f"cashew {THINKS}")
     await stopping.until_model_asked("cashew")
-    m2 = await stopping.real.says("bob", "@hermes {{say to bob}}", thread=m1)
+    m2 = await stopping.real.says("bob", "@hermes {{wait 0}} {{say to bob}}", thread=m1)
 
     what, _ = await stopping.stops(m1)
     asked = stopping.prompts_with("cashew")
@@ -159,7 +160,7 @@ async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -
 
     assert (what, a2.body) == ("ended", "to bob")
     assert stopping.prompts_with("cashew") == asked
-    assert await stopping.bodies(m1) == ["@hermes {{say to bob}}", "to bob"]
+    assert await stopping.bodies(m1) == ["@hermes {{wait 0}} {{say to bob}}", "to bob"]
 
 
 async def test_a_question_stopped_by_hand_survives_the_stop_of_the_next(
@@ -215,7 +216,7 @@ async def test_a_command_waits_for_the_tool_of_the_run_it_ends(
 
 async def test_nothing_is_stopped_where_nothing_runs(stopping: Stopping) -> None:
     """The run was over before the stop."""
-    m1 = await stopping.asks("{{say quick}}")
+    m1 = await stopping.asks("{{wait 0}} {{say quick}}")
     await stopping.real.answer_to(m1)
     with anyio.fail_after(10):
         while stopping.real.rows("select 1 from open_turns"):  # noqa: ASYNC110 - see `_until`

@@ -1,17 +1,23 @@
 """A gateway home of its own for every test, and the platform's name in the gateway's registry."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-# the gateway looks for its home while it is imported
-os.environ.setdefault("HERMES_HOME", tempfile.mkdtemp(prefix="hermes-chatto-tests-"))
+# While it is imported, the gateway looks for its home, writes into it, and moves the folder for
+# temporary files there, unless one is named.
+os.environ["HERMES_HOME"] = tempfile.mkdtemp(prefix="hermes-chatto-tests-")
+os.environ.setdefault("TMPDIR", tempfile.gettempdir())
 
 from gateway.platform_registry import PlatformEntry, platform_registry
 from hermes_chatto.actors.hermes.adapter import PLATFORM_NAME
+
+atexit.register(shutil.rmtree, os.environ["HERMES_HOME"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

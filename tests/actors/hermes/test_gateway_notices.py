@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 from gateway.config import GatewayConfig, HomeChannel, Platform, PlatformConfig
+from gateway.pairing import PairingStore
 from gateway.platforms.base import MessageEvent
 from gateway.run import GatewayRunner
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
@@ -201,6 +202,30 @@ async def test_a_strangers_direct_message_gets_silence(
     acted = await stage(**extra)
 
     assert acted.runner._get_unauthorized_dm_behavior(acted.platform) == behavior
+
+
+@pytest.mark.parametrize(
+    ("behavior", "said"),
+    [("decline", "only chat with my owner"), ("pair", "code")],
+)
+async def test_a_stranger_gets_the_gateways_own_answer(behavior: str, said: str) -> None:
+    """Where the operator wants it, into the conversation it was asked in; no run begins."""
+    acted = await stage(unauthorized_dm_behavior=behavior)
+    acted.runner.pairing_store = PairingStore()
+    admitted: list[object] = []
+
+    async def admit(event: MessageEvent) -> None:
+        admitted.append(await acted.runner._hm_admit_event(event))
+
+    acted.adapter.set_message_handler(admit)
+    await acted.gateway.hand_over(order(DIRECT, "U2"))
+    with anyio.fail_after(10):
+        await acted.desk.run_is_over.wait()
+
+    (answer,) = acted.desk.outgoing
+    assert (answer.room_id, answer.thread_root_id) == ("D1", None)
+    assert said in answer.text
+    assert admitted == [None]
 
 
 @pytest.mark.parametrize("by", ["variable", "key"])
