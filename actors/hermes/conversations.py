@@ -7,6 +7,8 @@ from typing import Any
 import anyio.to_thread
 from gateway.platforms.base import BasePlatformAdapter
 
+from .transcript import Transcript, TranscriptBusyError
+
 __all__ = ["Conversations"]
 
 logger = logging.getLogger(__name__)
@@ -43,18 +45,10 @@ class Conversations:
         return asked is not None
 
     async def token(self, session_key: str) -> str | None:
-        """Return the token stored with a conversation.
-
-        Where the gateway keeps no metadata (0.19) the session's ID stands in for it; then a
-        compression counts as a replacement, which costs one backfill too many.
-        """
-        store = self._store
-        if store is None:
-            return None
-        read = getattr(store, "get_session_metadata", None)
+        """Return the token stored with a conversation; None: none, or no place for one (0.19)."""
+        read = getattr(self._store, "get_session_metadata", None)
         if read is None:
-            session_id: str | None = store.peek_session_id(session_key)
-            return session_id
+            return None
         found: object = await anyio.to_thread.run_sync(read, session_key, TOKEN, None)
         return found if isinstance(found, str) else None
 
@@ -66,20 +60,21 @@ class Conversations:
         return bool(await anyio.to_thread.run_sync(write, session_key, TOKEN, token))
 
     async def holds(self, session_key: str, message_ids: Collection[str]) -> frozenset[str]:
-        """Return which messages the transcript of a conversation has."""
+        """Return which messages the transcript of a conversation has.
+
+        A transcript that cannot be read holds none, as far as is known: a line that comes twice
+        is better than one that never comes.
+        """
         store = self._store
         session_id = store.peek_session_id(session_key) if store is not None else None
-        if store is None or session_id is None or not message_ids:
+        if session_id is None or not message_ids:
             return frozenset()
-
-        def look() -> frozenset[str]:
-            return frozenset(
-                message_id
-                for message_id in message_ids
-                if store.has_platform_message_id(session_id, message_id)
-            )
-
-        return await anyio.to_thread.run_sync(look)
+        try:
+            held = await anyio.to_thread.run_sync(Transcript(store).messages_of, session_id)
+        except TranscriptBusyError as error:
+            logger.warning("The transcript of %s was not read: %s", session_key, error)
+            return frozenset()
+        return held & frozenset(message_ids)
 
     @property
     def _store(self) -> Any:  # noqa: ANN401 - Hermes ships no types

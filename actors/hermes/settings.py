@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..sessions.policy import ContextLimits, EditedUnseen, FollowUps, Policy, Revisions, Signs
+from ..sessions.policy import (
+    NO_SIGNS,
+    ContextLimits,
+    EditedUnseen,
+    FollowUps,
+    Policy,
+    Revisions,
+    Signs,
+)
 from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
 
 __all__ = [
@@ -258,7 +266,7 @@ def _revisions(settings: Settings) -> Revisions:
 
 def _signs(settings: Settings) -> Signs:
     if not settings.reactions:
-        return Signs(waiting=None, seen=None, cancelled=None, failed=None)
+        return NO_SIGNS
     return Signs(
         waiting=settings.reaction_waiting,
         seen=settings.reaction_seen,

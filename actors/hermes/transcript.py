@@ -56,6 +56,22 @@ class Transcript:
         peek = getattr(self._store, "peek_session_id", None)
         return cast("str | None", peek(session_key)) if peek is not None else None
 
+    def messages_of(self, session_id: str) -> frozenset[str]:
+        """Return the platform's IDs of the messages a transcript holds.
+
+        The store's own question for one ID also says yes to what was taken out.
+
+        Raises:
+            TranscriptBusyError: somebody holds the transcript.
+        """
+        database = self._database(session_id)
+        try:
+            rows = database.get_messages(session_id)
+        except Exception as error:  # a locked file: the gateway's own errors
+            raise TranscriptBusyError(str(error)) from error
+        held = (row.get("platform_message_id") for row in rows)
+        return frozenset(str(message_id) for message_id in held if message_id)
+
     def take_out(self, session_id: str, message_id: str, *, with_notes: bool) -> Removal:
         """Take a message and the agent's work on it out of a transcript.
 

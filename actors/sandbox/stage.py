@@ -22,7 +22,7 @@ from ..chatto.credential import Credential, Password
 from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
-from ..sessions.policy import ContextLimits, Policy
+from ..sessions.policy import NO_SIGNS, ContextLimits, Policy
 from ..sessions.ports import ChatServer
 from ..sessions.services import Limits
 from .agent_faults import AgentFaults
@@ -37,10 +37,10 @@ from .server.realtime import Timing
 from .server.rows import Message
 from .server.sandbox import Sandbox
 
-__all__ = ["Colleague", "Open", "Posted", "Script", "colleague"]
+__all__ = ["POLICY", "Colleague", "Open", "Posted", "Script", "colleague"]
 
 PEOPLE = ("alice", "bob", "carol", "hermes")
-POLICY = Policy(allowed_user_entries=("alice", "bob"))
+POLICY = Policy(allowed_user_entries=("alice", "bob"), signs=NO_SIGNS)
 NOT_STARTED = "the profile does not run"
 HOST = "task host"  # the task that holds everything of a desk
 

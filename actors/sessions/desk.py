@@ -39,7 +39,7 @@ from .mail import (
     Start,
     Stop,
 )
-from .policy import ContextLimits, Policy, Signs
+from .policy import NO_SIGNS, ContextLimits, Policy
 from .ports import (
     ChatServer,
     DeliveryResult,
@@ -60,7 +60,6 @@ __all__ = ["Equipment", "SessionsDesk"]
 
 log = logging.getLogger(__name__)
 
-NO_SIGNS = Signs(waiting=None, seen=None, cancelled=None, failed=None)
 DRAIN_S = 2.0  # the gateway gives a disconnect five seconds in all
 STOP_S = 4.0
 READ_AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["ContextLimits", "EditedUnseen", "FollowUps", "Policy", "Revisions", "Signs"]
+__all__ = [
+    "NO_SIGNS",
+    "ContextLimits",
+    "EditedUnseen",
+    "FollowUps",
+    "Policy",
+    "Revisions",
+    "Signs",
+]
 
 
 class FollowUps(Enum):
@@ -43,6 +51,9 @@ class Signs:
     seen: str | None = "eyes"
     cancelled: str | None = "no_entry_sign"
     failed: str | None = "x"
+
+
+NO_SIGNS = Signs(waiting=None, seen=None, cancelled=None, failed=None)
 
 
 @dataclass(frozen=True, slots=True)

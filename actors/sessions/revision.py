@@ -54,7 +54,8 @@ class Reviser:
     async def retract(self, events: Sequence[MessageRetracted]) -> None:
         """Tell the lanes which of their messages are gone."""
         ids = [event.message_id for event in events]
-        for row in (await self._rows(ids)).values():
+        rows = await self._rows(ids) if ids else {}
+        for row in rows.values():
             mail = Retracted(row.message_id, "message_deleted")
             await self._services.send(THREAD, row.session_key, mail)
 

@@ -1,9 +1,8 @@
 """Read what people post in a room, and decide what of it concerns the agent."""
 
 import logging
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from .admission import (
     Verdict,
     admit,
 )
+from .batch import Batch, Decided, ids_of, message_id_of
 from .errors import (
     RequestRefusedError,
     ServerBusyError,
@@ -29,14 +29,14 @@ from .errors import (
     UnusableConnectionError,
 )
 from .facts import Message, Place, Room, RoomKind
-from .mail import ROOM, THREAD, EditorUnknown, Received, RecoverMessage, RoomMail
+from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
 from .policy import EditedUnseen
 from .receipt import digest_of_message, receipt_of
 from .revision import Reviser
 from .services import Services
 from .signage import EDITED_UNSEEN
 from .standing import Standing, Standings
-from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
+from .stream_events import MessageEdited, MessageRetracted
 
 __all__ = ["RoomActor"]
 
@@ -46,60 +46,10 @@ SECOND_LOOK_S = 0.05  # behind a load balancer a message may be readable some mi
 LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not answer
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
-BY_SERVER = frozenset({Cause.ROLE.value, Cause.BROADCAST.value})
-"""Causes that only the server's verdict gives, which it says once."""
-
 LATER = (ServerUnreachableError, ServerBusyError, StoreBusyError, StoreUnavailableError)
 """Errors that a wait may heal: a server that does not answer, a disk that is full."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A message that is meant, or was when its receipt was written."""
-
-    row: TurnRow
-    verdict: Admitted | Bypassed | Refused
-    is_new: bool
-    """Whether its receipt is still to be written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What gathered, and what the rows say of it."""
-
-    mails: Sequence[RoomMail]
-    known: Mapping[str, TurnRow]
-    undecided: Sequence[str]
-    """Message IDs, in order, each once."""
-
-    def is_mentioned(self, message_id: str) -> bool:
-        """Tell whether the server said, now or before a restart, that it mentions the account."""
-        row = self.known.get(message_id)
-        return (row is not None and row.cause in BY_SERVER) or any(
-            isinstance(mail, Mentioned) and mail.message_id == message_id for mail in self.mails
-        )
-
-    def path_of(self, message_id: str) -> Path:
-        """Return how a message came to us."""
-        is_recovered = any(
-            isinstance(mail, RecoverMessage) and mail.row.message_id == message_id
-            for mail in self.mails
-        )
-        return Path.RECOVERED if is_recovered else Path.POSTED
-
-    def is_overdue(self, message_id: str) -> bool:
-        """Tell whether an edit should have been announced by now."""
-        return any(
-            isinstance(mail, EditorUnknown) and mail.message_id == message_id
-            for mail in self.mails
-        )
-
-    def repetitions(self) -> Counter[str]:
-        """Count how often each message was announced once too often."""
-        posted = Counter(m.message_id for m in self.mails if isinstance(m, MessagePosted))
-        return posted - Counter(self.undecided)
 
 
 class RoomActor:
@@ -187,9 +137,7 @@ class RoomActor:
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
                 self._held_back.discard(mail.message_id)
-        retractions = [mail for mail in mails if isinstance(mail, MessageRetracted)]
-        if retractions:
-            await self._reviser.retract(retractions)
+        await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
 
     def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:
         """Leave out messages whose first read shows an edit that nobody has announced yet.
@@ -210,13 +158,7 @@ class RoomActor:
 
     async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
         """Look up what is known of a batch."""
-        ids = list(
-            dict.fromkeys(
-                _message_id(mail)
-                for mail in mails
-                if not isinstance(mail, MessageEdited | MessageRetracted)
-            )
-        )
+        ids = ids_of(mails)
         scope = self._journal.scope
         known = await self._journal.read(lambda db: turns.find_all(db, scope, ids))
         undecided = [
@@ -355,14 +297,10 @@ class RoomActor:
 
     def _leave(self, mails: Sequence[RoomMail], error: Exception) -> None:
         """Give up reading; whoever has a receipt is decided about at the next start."""
-        ids = {_message_id(mail) for mail in mails}
+        ids = {message_id_of(mail) for mail in mails}
         for _ in ids:
             self._services.tally.count(self._room_id, "unreadable")
         log.warning("room %s: %d messages could not be read: %s", self._room_id, len(ids), error)
-
-
-def _message_id(mail: RoomMail) -> str:
-    return mail.row.message_id if isinstance(mail, RecoverMessage) else mail.message_id
 
 
 def _cause_of(row: TurnRow) -> Cause:

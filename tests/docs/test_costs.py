@@ -1,12 +1,15 @@
 """What CONCEPTS says a turn costs is what it costs."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from hermes_chatto.actors.sandbox.stage import Colleague, colleague
+from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, colleague
+from hermes_chatto.actors.sessions.policy import Signs
 from hermes_chatto.tests.docs.documents import text_of
 
 CLAIM = re.compile(r"costs (\d+) transitions, the first of a session in a room (\d+)")
+REMOVED = "MessageService/RemoveReaction"
 MOST_BYTES = 8_000  # of the file per turn; CONCEPTS says about 5 KB
 
 
@@ -42,6 +45,20 @@ async def test_a_quiet_turn_costs_one_read_and_one_post(tmp_path: Path) -> None:
         calls = profile.sandbox.calls - before
 
     assert calls == {"MessageService/BatchGetMessages": 1, "MessageService/CreateMessage": 1}
+
+
+async def test_a_sign_costs_two_calls_a_turn(tmp_path: Path) -> None:
+    """The eyes are put on and taken off again."""
+    policy = replace(POLICY, signs=Signs())
+    async with colleague(tmp_path, policy=policy) as profile:
+        m1, _ = await question(profile, "@hermes one")
+        await profile.until(lambda: profile.sandbox.calls[REMOVED] == 1)
+        before = profile.sandbox.calls.copy()
+        await question(profile, "@hermes two", thread=m1)
+        await profile.until(lambda: profile.sandbox.calls[REMOVED] == 2)
+        calls = profile.sandbox.calls - before
+
+    assert (calls["MessageService/AddReaction"], calls[REMOVED]) == (1, 1)
 
 
 async def test_a_turn_takes_as_much_of_the_file_as_concepts_says(tmp_path: Path) -> None:

@@ -10,7 +10,13 @@ import pytest
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.errors import StateUnusableError
-from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, HandOver, Outgoing
+from hermes_chatto.actors.sessions.ports import (
+    DeliveryResult,
+    DeliveryState,
+    HandOver,
+    Outgoing,
+    TurnOrder,
+)
 from hermes_chatto.actors.sessions.services import Limits
 from sqlite_utils import Database
 
@@ -46,13 +52,24 @@ async def test_a_desk_that_never_ran_takes_nothing(open_colleague: Open, tmp_pat
         await colleague.desk.stop()
 
 
-async def test_typing_is_shown_where_it_is_asked_for(open_colleague: Open) -> None:
-    """One call; a failing one changes nothing."""
-    async with open_colleague() as colleague:
-        m1 = await colleague.says("alice", "hello")
-        await colleague.desk.show_typing(colleague.rooms["R1"], m1)
+async def test_typing_is_shown_where_a_run_is_under_way(open_colleague: Open) -> None:
+    """One call each time it is asked for; a failing one changes nothing, none after the run."""
+    go_on = anyio.Event()
+
+    async def wait(order: TurnOrder) -> None:
+        del order
+        await go_on.wait()
+
+    async with open_colleague(agent=wait) as colleague:
+        r1 = colleague.rooms["R1"]
+        m1 = await colleague.says("alice", "@hermes think")
+        await colleague.until_state(m1, "processing")
+        await colleague.desk.show_typing(r1, m1)
         colleague.faults.refused[TYPING] = Code.UNAVAILABLE
-        await colleague.desk.show_typing(colleague.rooms["R1"], m1)
+        await colleague.desk.show_typing(r1, m1)
+        go_on.set()
+        await colleague.until_state(m1, "silent")
+        await colleague.desk.show_typing(r1, m1)
 
         assert colleague.sandbox.calls[TYPING] == 2
 

@@ -77,6 +77,9 @@ class Cursed:
     ) -> str | None:
         return await self._server.find_post(post, not_before=not_before, exclude=exclude)
 
+    async def react(self, room_id: str, message_id: str, emoji: str, *, on: bool) -> None:
+        await self._server.react(room_id, message_id, emoji, on=on)
+
     async def show_typing(self, place: Place) -> None:
         await self._server.show_typing(place)
 
