@@ -157,20 +157,20 @@ async def test_a_tool_that_does_not_listen_is_waited_for(stopping: Stopping) -> 
 
 async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> None:
     """Its question is taken back; the gateway alone would wait for an hour."""
-    m1 = await stopping.asks(f"chestnut {CLARIFY}")
+    m1 = await stopping.asks(f"hickory {CLARIFY}")
     await stopping.until_asked_back(m1)
 
     what, took_s = await stopping.stops(m1)
 
     assert what == "ended"
     assert took_s < 5
-    *_, right = await corrected(stopping, m1, "chestnut")
+    *_, right = await corrected(stopping, m1, "hickory")
     assert right == "right"
 
 
 async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping) -> None:
     """Whoever comes next is no answer to what nobody asks any more."""
-    m1 = await stopping.asks(f"acorn {CLARIFY}")
+    m1 = await stopping.asks(f"beech {CLARIFY}")
     await stopping.until_asked_back(m1)
 
     await stopping.real.says("alice", "@hermes /stop", thread=m1)
