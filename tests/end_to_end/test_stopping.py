@@ -20,6 +20,7 @@ THINKS = "{{wait 20}} {{say too late}}"
 STUBBORN_TOOL = '{{wait 0}} {{call tool_call {"name": "stubborn", "arguments": {"seconds": 3}}}}'
 TERMINAL = '{{wait 0}} {{call terminal {"command": "sleep 4"}}}'
 CLARIFY = '{{wait 0}} {{call clarify {"questions": [{"question": "Which one?"}]}}}'
+DANGEROUS = '{{wait 0}} {{call terminal {"command": "rm -rf ./nothing-of-that-name"}}}'
 RIGHT = "@hermes {{wait 0}} {{say right}}"
 """Has markers of its own: a prompt also holds earlier messages of the room, with theirs."""
 
@@ -166,6 +167,18 @@ async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> 
     assert took_s < 5
     *_, right = await corrected(stopping, m1, "hickory")
     assert right == "right"
+
+
+async def test_a_run_that_waits_for_an_approval_is_stopped(stopping: Stopping) -> None:
+    """What it wanted to do is not done, and a later approval finds nothing to approve."""
+    m1 = await stopping.asks(f"cashew {DANGEROUS}")
+    await stopping.until_asked_back(m1)
+
+    what, took_s = await stopping.stops(m1)
+
+    assert what == "ended"
+    assert took_s < 5
+    assert (await corrected(stopping, m1, "cashew"))[-1] == "right"
 
 
 async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping) -> None:
