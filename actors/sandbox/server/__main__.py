@@ -14,6 +14,7 @@ from .sandbox import PortTakenError, Sandbox
 OWNER, OWNER_PASSWORD = "olga", "owner-pass-1"  # the sandbox keeps no secrets
 PEOPLE = ("alice", "bob", "carol", "dave", "hermes")
 EXIT_PORT_TAKEN = 2
+HIGHEST_PORT = 65_535
 
 
 def furnish(sandbox: Sandbox) -> None:
@@ -41,11 +42,23 @@ async def serve(sandbox: Sandbox) -> None:
         await stopped.wait()
 
 
+def port_number(text: str) -> int:
+    """Read the number of a port.
+
+    Raises:
+        ArgumentTypeError: it is none; the text says what is expected.
+    """
+    if text.isdecimal() and int(text) <= HIGHEST_PORT:
+        return int(text)
+    message = f"{text!r} is no port: give a number from 1 to {HIGHEST_PORT}, or 0 for a free one"
+    raise argparse.ArgumentTypeError(message)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the server and return the exit code: 0 stopped, 2 the port is taken."""
     parser = argparse.ArgumentParser(prog="chatto-sandbox", description="An in-memory Chatto.")
     parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address to listen on")
-    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--port", type=port_number, default=0, help="0 picks a free one")
     options = parser.parse_args(arguments)
     sandbox = Sandbox(address=(options.host, options.port))
     furnish(sandbox)

@@ -76,3 +76,14 @@ def test_a_taken_port_is_told_in_one_plain_line() -> None:
 
     assert server.returncode == 2
     assert errors == (f"Port {port} is taken: stop what listens there, or give another --port.\n")
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http"])
+def test_what_is_no_port_is_refused_in_one_line(port: str) -> None:
+    """The line shows what was given and what is expected; nothing is started."""
+    ended = subprocess.run([*COMMAND, port], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].endswith(
+        f"'{port}' is no port: give a number from 1 to 65535, or 0 for a free one"
+    )
