@@ -69,6 +69,8 @@ async def test_typing_is_shown_where_a_run_is_under_way(open_colleague: Open) ->
         await colleague.desk.show_typing(r1, m1)
         go_on.set()
         await colleague.until_state(m1, "silent")
+        await colleague.says("alice", "@hermes /status", thread=m1)
+        await colleague.until(lambda: bool(colleague.gateway.commands))  # its lane went on
         await colleague.desk.show_typing(r1, m1)
 
         assert colleague.sandbox.calls[TYPING] == 2
