@@ -20,7 +20,7 @@ from ...store.database import open_database
 from ..chatto.client import ChattoServer
 from ..chatto.credential import Credential, Password
 from ..chatto.limits import Limits as EdgeLimits
-from ..runtime.clock import SystemClock
+from ..runtime.clock import Clock, SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import NO_SIGNS, ContextLimits, Policy
 from ..sessions.ports import ChatServer
@@ -74,6 +74,7 @@ class Script:
     """Puts something between the sessions and the server."""
     opened: Callable[[Database], object] = id
     """Called with the state file of a start, as soon as it is open."""
+    clock: Clock = field(default_factory=SystemClock)
     is_gate_open: bool = True
     """Whether the gateway takes turns from the start."""
 
@@ -131,7 +132,7 @@ class Colleague:
             context=self.script.context,
             limits=self.script.limits,
             open_state=self._open_state,
-            clock=SystemClock(),
+            clock=self.script.clock,
         )
         desk = SessionsDesk(equipment, gateway)
         gateway.serve(desk)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hermes_chatto.actors.runtime.clock import SystemClock
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.errors import StateUnusableError
@@ -139,18 +140,34 @@ async def test_a_reminder_for_a_full_lane_is_dropped(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever fills the mailbox will look at the same rows."""
-    limits = Limits(start_within_s=1)
-    async with open_colleague(script=Script(limits=limits)) as colleague:
+    clock = Reminding()
+    async with open_colleague(script=Script(clock=clock)) as colleague:
         colleague.gateway.planned = [HandOver.TAKEN]
         m1 = await colleague.says("alice", "@hermes hi")
         await colleague.until_state(m1, "handed")
         ((key,),) = colleague.rows("select session_key from turns")
         with held(colleague):
             colleague.desk.run_started(str(key), m1)  # waits for the file, and all else for it
+            await anyio.wait_all_tasks_blocked()
             for _ in range(MORE_THAN_WAIT):
                 colleague.desk.key_ready(str(key))
+            clock.is_due.set()
             await colleague.until(lambda: "too much mail for a reminder" in caplog.text)
         await colleague.until_state(m1, "processing")
+
+
+class Reminding(SystemClock):
+    """A clock on which the time for a run to start is over when the test says so."""
+
+    def __init__(self) -> None:
+        self.is_due = anyio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, or be told."""
+        if seconds == Limits().start_within_s:
+            await self.is_due.wait()
+        else:
+            await super().sleep(seconds)
 
 
 @contextmanager
