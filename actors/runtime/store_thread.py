@@ -7,6 +7,7 @@ disk is waited for a few times.
 
 import logging
 import sqlite3
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -116,6 +117,7 @@ class StoreThread(Generic[DatabaseT]):
         self._clock = SystemClock() if clock is None else clock
         self._waits = waits
         self._limiter = anyio.CapacityLimiter(1)
+        self._in_use = threading.Lock()
         self._queue: deque[_Piece[DatabaseT]] = deque()
         self._news = anyio.Event()
         self._ended = anyio.Event()
@@ -285,7 +287,16 @@ class StoreThread(Generic[DatabaseT]):
             )
 
     async def _in_thread(self, step: Callable[[], ResultT]) -> ResultT:
-        return await anyio.to_thread.run_sync(step, limiter=self._limiter)
+        """Run a step when the one before has left the database.
+
+        An event loop that ends cancels tasks without waiting for their threads: the close that
+        follows would take the connection from under a statement, which ends the process.
+        """
+        return await anyio.to_thread.run_sync(self._alone, step, limiter=self._limiter)
+
+    def _alone(self, step: Callable[[], ResultT]) -> ResultT:
+        with self._in_use:
+            return step()
 
     def _end(self) -> None:
         """Turn away what still waits, and tell whoever waits for the end."""

@@ -1,5 +1,6 @@
 """StoreThread on real files: shared commits, own failures, locks and full disks."""
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -544,6 +545,45 @@ async def test_cancelled_thread_finishes_its_transaction_and_turns_away_the_rest
 
     assert results == [1, StoreClosedError]
     assert await neighbour.execute("SELECT id FROM note") == [(1,)]
+
+
+async def test_thread_whose_task_is_cancelled_by_the_loop_leaves_its_work_the_database(
+    file: File,
+) -> None:
+    """A loop that ends waits for nobody; a connection that is closed in use ends the process."""
+    hold = Hold()
+    events: list[str] = []
+
+    class Closing(sqlite3.Connection):
+        def close(self) -> None:
+            events.append("closed")
+            super().close()
+
+    def opener() -> Database:
+        file.open().close()
+        connection = sqlite3.connect(
+            file.path, factory=Closing, isolation_level=None, check_same_thread=False
+        )
+        return Database(connection, execute_plugins=False)
+
+    def hold_and_insert(db: Database) -> None:
+        hold(db)
+        insert(1)(db)
+        events.append("worked")
+
+    loop = asyncio.get_running_loop()
+    store = StoreThread(opener)
+    server = loop.create_task(store.serve())
+    caller = loop.create_task(store.run(hold_and_insert))
+    await hold.until_running()
+    server.cancel()
+    await anyio.wait_all_tasks_blocked()
+    hold.release()
+    await asyncio.wait({server, caller})
+
+    assert events == ["worked", "closed"]
+    assert server.cancelled()
+    assert isinstance(caller.exception(), StoreClosedError)
 
 
 async def test_thread_cancelled_while_it_waits_for_a_lock_acknowledges_nothing(
