@@ -142,10 +142,23 @@ def held_among(
     return frozenset(message_id for (message_id,) in found)
 
 
-def last_command(db: Database, scope: str, session_key: str) -> TurnRow | None:
-    """Return the newest command of a session key, or None."""
-    where = "scope = ? and session_key = ? and state = 'bypassed' order by lane_order desc"
-    return fetch_one(db, TurnRow, "turns", where, (scope, session_key))
+def last_command(
+    db: Database, scope: str, session_key: str, names: Collection[str]
+) -> TurnRow | None:
+    """Return the newest command of a session key with one of these names, or None.
+
+    Args:
+        db: the state file.
+        scope: the profile.
+        session_key: the gateway's key.
+        names: in lower case, with their slash.
+    """
+    marks = ", ".join("?" * len(names))
+    where = (
+        "scope = ? and session_key = ? and state = 'bypassed' "
+        f"and lower(command) in ({marks}) order by lane_order desc"
+    )
+    return fetch_one(db, TurnRow, "turns", where, (scope, session_key, *names))
 
 
 def newest_held(db: Database, scope: str, session_key: str, session_token: str) -> int:

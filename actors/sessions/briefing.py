@@ -14,7 +14,7 @@ from .backlog import Backlog, BacklogReader, Conversation
 from .errors import ChatError
 from .facts import Message, Person, Place, RoomKind
 from .inert import quotable_name, quotable_text
-from .lines import Block, Header, Line
+from .lines import Block, Header, Line, shorten
 from .services import Services
 from .slicing import Budget, newest, next_slice
 from .turn import TurnActor
@@ -24,6 +24,8 @@ __all__ = ["Brief", "Briefing", "Pointer"]
 log = logging.getLogger(__name__)
 
 POINTER_LENGTH = 1_000  # characters of the message a trigger points at
+UNCLOSING = str.maketrans('"\u201c\u201d\u201e\uff02[]\uff3b\uff3d', "'''''()()")
+"""Lets no quoted message end its own quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,10 @@ class Briefing:
         size = self._limits.thread_lines
         talk = self._talk(thread, turn.place)
         window = await self._reader.window(talk, turn.row.message_id, size)
-        root = [window.root] if window.root else []
+        half = self._limits.characters // 2
+        root = [shorten(window.root, half)] if window.root else []
         rest = self._limits.characters - sum(len(line.text) for line in root)
-        kept = newest(window.lines, Budget(size, max(rest, self._limits.characters // 2)))
+        kept = newest(window.lines, Budget(size, rest))
         left_out = None if window.older is None else window.older + kept.left
         block = Block(_header(turn), root, _note(left_out, "left out"), kept.newest)
         return replace(
@@ -186,24 +189,23 @@ class Briefing:
         target_id = turn.row.in_reply_to
         if target_id is None:
             return None
-        found: Message | None = None
         with anyio.move_on_after(self._limits.pointer_wait_s):
             try:
                 read = await self._services.server.read_messages(turn.row.room_id, [target_id])
-                found = read[0] if read else None
+                if read:
+                    return await self._point_at(turn, read[0])
             except ChatError as error:
                 log.info("%s points at %s: %s", turn.row.message_id, target_id, error)
-        if found is None:
-            log.info("%s points at %s, which cannot be read", turn.row.message_id, target_id)
-            return None
-        return await self._point_at(turn, found)
+        log.info("%s points at %s, which cannot be read", turn.row.message_id, target_id)
+        return None
 
     async def _point_at(self, turn: TurnActor, target: Message) -> Pointer:
         directory = self._services.directory
         author = (await directory.people([target.author_id]))[target.author_id]
         is_own = target.author_id == directory.account.user_id
         is_known = is_own or self._services.gateway.may_speak(target.author_id, turn.place)
-        said = " ".join(quotable_text(target.body)) or "(no text)"
+        # The gateway writes it between quotation marks within brackets, in one line.
+        said = " ".join(quotable_text(target.body)).translate(UNCLOSING) or "(no text)"
         text = said if len(said) <= POINTER_LENGTH else f"{said[:POINTER_LENGTH]}…"
         return Pointer(
             message_id=target.message_id,

@@ -36,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "session_gone": "the gateway has no such conversation any more",
     "session_replaced": "the gateway has another conversation in its place",
     "session_without_row": "the conversation is older than these rows",
+    "was_out_of_room": "the agent was out of the room for a while: the thread is read",
     "too_many_posts": "more was posted than is remembered: the thread is read",
     "unreachable": "the server did not answer",
     "unreadable": "the message could not be read: deleted, or out of reach",

@@ -45,7 +45,7 @@ class Holding:
         or been missed.
         """
         if self._thread is None:
-            self._thread = self._first_sight(draft, turn)
+            self._thread = await self._first_sight(draft, turn)
         elif reason := await self._replacement():
             self._thread = await self._begin_anew(draft, self._thread, turn, reason)
         if self._thread.state == "seeded" and (news := await self._news(self._thread, turn)):
@@ -102,13 +102,17 @@ class Holding:
         thread = self._thread
         if thread is None or thread.token_kept_at is not None:
             return
+        if await self._clean_slate(thread):
+            return  # the conversation it names is over; the next one gets a name of its own
         if await self._services.gateway.keep_session_token(self._key, thread.session_token):
             self._thread = draft.note_thread(thread, token_kept_at=self._journal.now())
 
     # --- what happened meanwhile --------------------------------------------------------------
 
-    def _first_sight(self, draft: Draft, turn: TurnActor) -> ThreadRow:
+    async def _first_sight(self, draft: Draft, turn: TurnActor) -> ThreadRow:
         thread = self._new_thread(turn)
+        if await self._clean_slate(thread):
+            return await self._begin_anew(draft, thread, turn, "session_replaced")
         if not self._services.gateway.has_session(self._key):
             return thread
         message_id = turn.row.message_id
@@ -118,10 +122,14 @@ class Holding:
     async def _replacement(self) -> str | None:
         """Say why the session is another one than the row knows; None: it is the same."""
         thread, gateway = self._thread, self._services.gateway
-        if thread is None or thread.state == "fresh":
+        if thread is None:
+            return None
+        if thread.token_kept_at is None and await self._clean_slate(thread):
+            # Nothing to compare yet, or ever: the command ended the first run.
+            return "session_replaced"
+        if thread.state == "fresh":
             return None
         if thread.token_kept_at is None:
-            # Nothing to compare yet: whether there is a session at all decides.
             return None if gateway.has_session(self._key) else "session_gone"
         token = await gateway.session_token(self._key)
         return None if token == thread.session_token else "session_replaced"
@@ -158,23 +166,26 @@ class Holding:
         )
 
     async def _clean_slate(self, thread: ThreadRow) -> TurnRow | None:
-        """Return the command that ended the conversation before; None: something else did."""
+        """Return the command that ended the conversation before; None: something else did.
+
+        What was asked since then belongs to the next conversation, and has its name.
+        """
         scope, key, token = self._journal.scope, self._key, thread.session_token
         command, newest = await self._journal.read(
             lambda db: (
-                turns.last_command(db, scope, key),
+                turns.last_command(db, scope, key, CLEAN_SLATES),
                 turns.newest_held(db, scope, key, token),
             )
         )
-        if command is None or command.lane_order < newest or command.command is None:
-            return None
-        return command if command.command.lower() in CLEAN_SLATES else None
+        return command if command is not None and command.lane_order > newest else None
 
     async def _news(self, thread: ThreadRow, turn: TurnActor) -> str | None:
         """Say what the session lacks before a trigger; None: nothing, no read is needed."""
         unseen = self._services.unseen
         if thread.gap != unseen.gap:
             return f"gap {unseen.gap}"
+        if unseen.has_missed(turn.row.room_id, turn.row.thread_root_id):
+            return "was_out_of_room"
         posts = unseen.of(turn.row.room_id, turn.row.thread_root_id)
         if not posts.is_complete:
             return "too_many_posts"

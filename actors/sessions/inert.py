@@ -22,6 +22,15 @@ NAME_LENGTH = 40  # the server's own limit is 32 characters; composing may add s
 STRUCTURE = frozenset("()[]{}<>:|`*_~\"'@#\\")
 """Characters a label or a header is made of; a name has none of them."""
 
+BLANKS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))))
+)
+"""Letters and marks that show nothing: fillers, variation selectors, the empty Braille cell.
+
+Source: Unicode, Default_Ignorable_Code_Point, as far as it is not of category C.
+"""
+
 JOINERS = frozenset("\u200d\ufe0f")
 """Invisible, but emoji are made with them; kept between symbols only."""
 
@@ -42,7 +51,8 @@ def quotable_name(name: str) -> str:
     Look-alikes of brackets and colons become the plain ones first, then all of them go.
     """
     folded = unicodedata.normalize("NFKC", name)
-    kept = (" " if char in STRUCTURE or char.isspace() else char for char in folded)
+    blank = STRUCTURE | BLANKS | JOINERS
+    kept = (" " if char in blank or char.isspace() else char for char in folded)
     shown = "".join(char for char in kept if _category(char) not in {"C", "Z"} or char == " ")
     short = " ".join(shown.split())[:NAME_LENGTH].strip()
     return short or "nameless"
@@ -56,7 +66,7 @@ def _visible(text: str, index: int) -> str:
         return char if before and unicodedata.category(before) in {"So", "Sk", "Mn"} else ""
     if char == "\t" or LINE_ENDS.fullmatch(char):
         return char
-    return "" if _category(char) == "C" else char
+    return "" if _category(char) == "C" or char in BLANKS else char
 
 
 def _category(char: str) -> str:

@@ -46,6 +46,8 @@ class Reception:
                     await self._services.supervisor.send(Address(ROOM, event.room_id), event)
             case RoomChanged():
                 self._services.directory.note_room(event)
+                if event.user_id == self._services.directory.account.user_id:
+                    self._services.unseen.miss(event.room_id)
             case PersonChanged():
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():

@@ -63,6 +63,11 @@ class Standings:
             )
         return standings
 
+    def _is_pair(self, room: Room, message: Message) -> bool:
+        """Tell whether a message needs nobody to be addressed anyway."""
+        is_direct = room.kind is RoomKind.DIRECT
+        return is_direct and self._services.server.is_pair(room.room_id, message.author_id)
+
     async def _own_among(self, room: Room, messages: Sequence[Message]) -> Collection[str]:
         """Return which of the messages pointed at are the agent's.
 
@@ -81,7 +86,7 @@ class Standings:
             for message in pointing
             if message.in_reply_to
             and message.in_reply_to not in own
-            and room.kind is RoomKind.CHANNEL
+            and not self._is_pair(room, message)
             and not mentions(message.body, account.login)
         }
         if unclear:

@@ -45,12 +45,27 @@ class Unseen:
         """Posts noted so far; the number of the newest one."""
         self._places: OrderedDict[tuple[str, str | None], Posts] = OrderedDict()
         self._forgotten: dict[tuple[str, str | None], int] = {}
+        self._missed: dict[str, int] = {}
+        """Number of the newest stretch, by room, in which its posts did not reach us."""
+        self._made_up: OrderedDict[tuple[str, str | None], int] = OrderedDict()
+        """Number up to which everything was read since, by place in such a room."""
 
     def begin(self, gap: int) -> None:
         """Start anew after a gap in the stream."""
         self.gap = gap
         self._places.clear()
         self._forgotten.clear()
+        self._missed.clear()
+        self._made_up.clear()
+
+    def miss(self, room_id: str) -> None:
+        """Take note that we left a room or joined it: nothing said before that came by."""
+        self.count += 1
+        self._missed[room_id] = self.count
+
+    def has_missed(self, room_id: str, root_id: str | None) -> bool:
+        """Tell whether posts may have been missed at a place, and were not read since."""
+        return self._missed.get(room_id, 0) > self._made_up.get((room_id, root_id), 0)
 
     def note(self, room_id: str, root_id: str | None, message_id: str) -> None:
         """Take note of a post, whoever wrote it."""
@@ -86,6 +101,10 @@ class Unseen:
             all_until: number up to which it holds everything, kept or dropped; 0: not known.
         """
         place = (room_id, root_id)
+        if all_until and room_id in self._missed:
+            self._made_up[place] = all_until
+            if len(self._made_up) > PLACES_KEPT:
+                self._made_up.popitem(last=False)  # costs a read, should it be looked at again
         if self._forgotten.get(place, 0) <= all_until:
             self._forgotten.pop(place, None)
         posts = self._places.get(place)
