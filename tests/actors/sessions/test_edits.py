@@ -1,12 +1,13 @@
 """What edits and deletions do to a turn, by where it stands."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions
 from hermes_chatto.actors.sessions.ports import TurnOrder
+from hermes_chatto.actors.sessions.services import Limits
 
 ALLOWED = ("alice", "bob")
 QUICK = Policy(allowed_user_entries=ALLOWED, revisions=Revisions(pause_s=0.02))
@@ -403,3 +404,66 @@ class TestAskingBack:
             colleague.gateway.asking.clear()
             agent.go.set()
             await colleague.until_state(m3, "answered")
+
+
+class TestStoppedInThePause:
+    """Between the end of a stopped run and its new start nothing runs that could end."""
+
+    async def test_a_command_ends_a_correction_that_waits_for_its_pause(
+        self, open_colleague: Open
+    ) -> None:
+        """No run's end will be reported any more: the lane goes on all the same."""
+        policy = Policy(allowed_user_entries=ALLOWED, revisions=Revisions(pause_s=0.3))
+        limits = Limits(start_within_s=0.05)
+        async with open_colleague(policy=policy, agent=SlowAgent(), limits=limits) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow one")
+            await colleague.until_state(m1, "processing")
+            await anyio.sleep(0.1)  # the limit itself: its reminder would end the turn, too
+            await colleague.edits("alice", m1, "@hermes two")
+            await colleague.until(lambda: colleague.sessions != {} and held(colleague) == [])
+            await colleague.says("bob", "@hermes /stop", thread=m1)
+            await colleague.until_state(m1, "cancelled")
+            m2 = await colleague.says("bob", "@hermes and me?", thread=m1)
+            await colleague.until_state(m2, "answered")
+
+            assert texts(colleague) == ["@hermes slow one", "@hermes and me?"]
+
+
+def held(colleague: Colleague) -> list[str]:
+    """Return what the transcripts hold."""
+    return [id_ for session in colleague.sessions.values() for id_ in session.message_ids]
+
+
+class TestBeforeTheGatewayResumes:
+    """After a restart the gateway begins some runs anew: with the words of before."""
+
+    @pytest.mark.parametrize("what", ["edit", "deletion", "command"])
+    async def test_a_run_that_is_resumed_after_its_edit_is_stopped(
+        self, open_colleague: Open, what: str
+    ) -> None:
+        """Its old words are answered by nobody; corrected, it runs once."""
+        async with open_colleague(policy=QUICK, agent=SlowAgent()) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow one")
+            await colleague.until_state(m1, "processing")
+            (old,) = colleague.gateway.orders
+            (key,) = colleague.sessions
+            await colleague.dies()
+            await colleague.starts(replace(colleague.script, is_gate_open=False))
+            await colleague.until_state(m1, "interrupted")
+            if what == "edit":
+                await colleague.edits("alice", m1, "@hermes two")
+                await colleague.until_state(m1, "correcting")
+            elif what == "deletion":
+                colleague.retracts(m1)
+                await colleague.until_state(m1, "stopping")
+            else:
+                await colleague.says("bob", "@hermes /stop", thread=m1)
+                await colleague.until_state(m1, "stopping")
+            colleague.gateway.resume(key, old)
+            colleague.gateway.open_gate()
+            ends = {"edit": "answered", "deletion": "retracted", "command": "cancelled"}
+            await colleague.until_state(m1, ends[what])
+
+            assert texts(colleague) == (["@hermes two"] if what == "edit" else [])
+            said = [answer.body for answer in colleague.answers()]
+            assert said == (["ok: @hermes two"] if what == "edit" else [])

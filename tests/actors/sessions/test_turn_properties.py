@@ -30,6 +30,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
+T = TypeVar("T")
+
 POLICY = Policy(
     allowed_user_entries=("alice", "bob"),
     follow_ups=FollowUps.OFF,
@@ -49,7 +51,6 @@ QUIET_S = 0.03
 SETTLED_S = 8.0
 """Longest wait for something that has to come."""
 
-T = TypeVar("T")
 WORD = re.compile(r"\bw\d+\b")
 EDITS = ["counts", "counts", "counts", "unmentioned", "command", "moderator"]
 ENDS = ["answer", "answer", "chatty", "silent", "fail"]
@@ -109,6 +110,7 @@ class Play:
         self.roots: list[str] = []
         self.numbers = count(1)
         self.stubborn = False
+        self.resumed: list[TurnOrder] = []
         self.is_free = False
         self.active: Counter[tuple[int, str]] = Counter()
         self.most_at_once = 0
@@ -223,7 +225,7 @@ class Play:
         sql = "select state from connection where gap > ?"
         await self.stage.until(lambda: self.stage.rows(sql, gap) == [("live",)], SETTLED_S)
 
-    async def restart(self, *, dies: bool, resumes: bool) -> None:
+    async def restart(self, *, dies: bool, resumes: bool, opens: bool) -> None:
         """End the profile, and start it again; the gateway may resume what it ran."""
         cut_short = list(self.runs)
         if dies:
@@ -238,12 +240,17 @@ class Play:
         await self.stage.starts(replace(script, is_gate_open=False))
         self.stage.script = script
         self.gateways.append(self.stage.gateway)
-        if resumes:
-            for run in cut_short:
-                key = self.stage.gateway.session_key(run.order.place)
-                self.stage.gateway.resume(key, run.order)
-        self.stage.gateway.open_gate()
+        self.resumed = [run.order for run in cut_short] if resumes else []
         await self.stage.until(self.is_live, SETTLED_S)
+        if opens:
+            await self.open()
+
+    async def open(self) -> None:
+        """Open the gateway's gate, after it resumed what it ran before."""
+        for order in self.resumed:
+            self.stage.gateway.resume(self.stage.gateway.session_key(order.place), order)
+        self.resumed = []
+        self.stage.gateway.open_gate()
 
     # --- what must hold -----------------------------------------------------------------------
 
@@ -354,6 +361,7 @@ class Play:
         """Let everything run to its end, and look."""
         self.is_free = True
         self.stage.gateway.planned.clear()
+        await self.open()
         for run in self.runs:
             run.go.set()
         await self.settle()
@@ -436,9 +444,16 @@ class TurnsTogether(RuleBasedStateMachine):
     def the_stream_breaks(self, *, settles: bool) -> None:
         self.do(self.play.cut, settles=settles)
 
-    @rule(dies=st.booleans(), resumes=st.booleans(), settles=SETTLES)
-    def the_profile_starts_again(self, *, dies: bool, resumes: bool, settles: bool) -> None:
-        self.do(partial(self.play.restart, dies=dies, resumes=resumes), settles=settles)
+    @rule(dies=st.booleans(), resumes=st.booleans(), opens=st.booleans(), settles=SETTLES)
+    def the_profile_starts_again(
+        self, *, dies: bool, resumes: bool, opens: bool, settles: bool
+    ) -> None:
+        step = partial(self.play.restart, dies=dies, resumes=resumes, opens=opens)
+        self.do(step, settles=settles)
+
+    @rule(settles=SETTLES)
+    def the_gateway_takes_turns(self, *, settles: bool) -> None:
+        self.do(self.play.open, settles=settles)
 
     @rule()
     def time_passes(self) -> None:
