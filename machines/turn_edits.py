@@ -16,7 +16,6 @@ REVISIONS = ("edit", "retract")
 JUDGED_ANEW = "`admit` or `refuse`"
 """An edit of a refused message is no `edit`: admission is asked again, with the new words."""
 
-NOTED = "the words are noted, nothing follows"
 PAST = "ignored: nothing is left to change; no call and no reaction"
 
 AFTER_EDIT: Mapping[str, str] = {
@@ -28,7 +27,7 @@ AFTER_EDIT: Mapping[str, str] = {
     "processing": "the run is stopped and waited for, then starts again with the new words",
     "interrupted": "if the gateway resumes the run, that is stopped; then it starts anew",
     "correcting": "the newest words are the ones it starts again with",
-    "stopping": NOTED,
+    "stopping": "ignored: its run ends for good; no call and no reaction",
     "folded": "ignored: the run that took it in is another turn's",
     "delivering": "ignored: the answer is on its way; no call and no reaction",
     "bypassed": "ignored: the gateway has taken it",

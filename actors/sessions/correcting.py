@@ -71,7 +71,8 @@ class Correcting:
             return
         was = turn.state
         turn.retract(draft, mail.reason)
-        if turn.state == "stopping" and was not in {"stopping", "interrupted"}:
+        if turn.state == "stopping" and was != "interrupted":
+            # Also where a command stops it already: nobody else takes its words out.
             self.stop(turn)
         if turn.state == "retracted":
             self._holding.skip(draft, turn, mail.reason)
@@ -111,6 +112,9 @@ class Correcting:
             log.debug("%s: the stop of %s is no longer waited for", self._key, mail.message_id)
             return
         if turn.state not in {"correcting", "stopping"}:
+            return
+        if mail.result is RunStop.NO_RUN and not self._services.gateway.is_ready(self._key):
+            # The gateway may still resume its run; it says when it would take another.
             return
         if mail.result is RunStop.DOES_NOT_END:
             turn.fail(draft, "run_does_not_end")

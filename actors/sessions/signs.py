@@ -54,16 +54,15 @@ class SignActor:
         try:
             if row.sign is not None:
                 await self._react(row, row.sign, on=False)
+            # Before it shows: should the process end now, the row says what to take back.
+            await self._journal.store.run(lambda db: turns.show(db, scope, message_id, wanted))
             if wanted is not None:
                 await self._react(row, wanted, on=True)
         except RequestRefusedError as error:
             log.info("room %s takes no reactions: %s", row.room_id, error)
             self._services.no_signs.add(row.room_id)
-            return
         except ChatError as error:
             log.debug("the sign on %s was not changed: %s", message_id, error)
-            return
-        await self._journal.store.run(lambda db: turns.show(db, scope, message_id, wanted))
 
     async def _react(self, row: TurnRow, emoji: str, *, on: bool) -> None:
         await self._services.server.react(row.room_id, row.message_id, emoji, on=on)

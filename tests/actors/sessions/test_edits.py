@@ -270,6 +270,34 @@ class TestDeletions:
             assert len(colleague.answers()) == 1
 
 
+class TestDeletedWhileACommandStopsIt:
+    """The deletion wins; the command's stop takes no words out of the transcript."""
+
+    async def test_its_words_leave_the_transcript_and_its_lane_goes_on(
+        self, open_colleague: Open
+    ) -> None:
+        """Nobody else waits there, so nobody has asked to be told that the key is free."""
+        go = anyio.Event()
+
+        async def stubborn(order: TurnOrder) -> str:
+            if "tulip" in order.text:
+                with anyio.CancelScope(shield=True):
+                    await go.wait()
+            return "ok"
+
+        async with open_colleague(policy=QUICK, agent=stubborn) as colleague:
+            m1 = await colleague.says("alice", "@hermes my password is tulip")
+            await colleague.until_state(m1, "processing")
+            await colleague.says("bob", "@hermes /stop", thread=m1)
+            await colleague.until_state(m1, "stopping")
+            colleague.retracts(m1)
+            await colleague.until(lambda: "stopping -> stopping" in colleague.story(m1))
+            go.set()
+            await colleague.until_state(m1, "retracted")
+
+            assert all(m1 not in session.message_ids for session in colleague.sessions.values())
+
+
 class TestFirstReadShowsAnEdit:
     """A moderator's quick edit must not speak with the author's voice."""
 

@@ -42,6 +42,7 @@ LIMITS = Limits(
     start_within_s=0.15,
     editor_wait_s=0.05,
     reconnect_first_s=0.01,
+    reconnect_longest_s=0.05,
     repair_wait_s=0.01,
 )
 NOTICED_S = 0.5
