@@ -37,10 +37,12 @@ class Arrow:
 
     @property
     def label(self) -> str:
+        """What stands on it."""
         return f"{self.event} {self.guard}".rstrip()
 
     @property
     def changes_nothing(self) -> bool:
+        """Whether neither state nor record is another afterwards."""
         return self.source == self.target and not self.actions
 
 
@@ -87,7 +89,10 @@ def page(chart: type[Chart[Any]]) -> str:
         markdown_table(("From", "Event", "Guard", "To", "Action"), map(_cells, moving)),
     ]
     if idle := _idle(chart, arrows):
-        sections += ["## What comes and changes nothing", markdown_table(("Event", "Guard", "In"), idle)]
+        sections += [
+            "## What comes and changes nothing",
+            markdown_table(("Event", "Guard", "In"), idle),
+        ]
     if names := _names(chart, arrows):
         sections += ["## Guards and actions", markdown_table(("Name", "What it does"), names)]
     return "\n\n".join(sections) + "\n"

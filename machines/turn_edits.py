@@ -86,7 +86,7 @@ def events() -> tuple[str, ...]:
 
 
 def cells() -> dict[tuple[str, str], tuple[Arrow, ...]]:
-    """Return the transitions of each pair of state and event; none: the event is an error there."""
+    """Return the transitions of each pair of state and event; none: it is an error there."""
     found: dict[tuple[str, str], tuple[Arrow, ...]] = {
         (state, event): () for state in TurnChart.states_map for event in events()
     }
@@ -134,17 +134,17 @@ def _everything_else() -> str:
     return markdown_table(head, rows)
 
 
+SECTIONS = (
+    INTRODUCTION,
+    "## Edits and deletions",
+    _revisions(),
+    "## Everything else that may happen",
+    _everything_else(),
+)
+
 TURN_EDITS = Table(
     name="turn_edits",
     title="Edits and deletions of a turn",
     summary="What each of them, and everything else, does to a turn, by where it stands.",
-    text="\n\n".join(
-        [
-            INTRODUCTION,
-            "## Edits and deletions",
-            _revisions(),
-            "## Everything else that may happen",
-            _everything_else(),
-        ]
-    ),
+    text="\n\n".join(SECTIONS),
 )

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
+from hermes_chatto.actors.sandbox.server.editing import Editing
+from hermes_chatto.actors.sandbox.server.posting import Posting
+from hermes_chatto.actors.sandbox.server.rows import Message
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions
 from hermes_chatto.actors.sessions.ports import TurnOrder
@@ -111,6 +114,68 @@ class TestBeforeItRuns:
 
             assert texts(colleague) == ["@hermes slow", "@hermes and then?"]
             assert colleague.gateway.commands == []
+
+
+class TestWhatCounts:
+    """Age, attachments, echoes, and messages nobody knows."""
+
+    @pytest.mark.parametrize(("age_s", "counts"), [(300, True), (301, False)])
+    async def test_the_window_is_measured_by_the_servers_times(
+        self, open_colleague: Open, age_s: int, *, counts: bool
+    ) -> None:
+        """From the message to its edit, the bound included (handed S21)."""
+        async with open_colleague(policy=QUICK) as colleague:
+            m1 = await colleague.says("alice", "build status?")
+            row = colleague.sandbox.world.log.any(m1)
+            assert row is not None
+            await colleague.edits("alice", m1, "@hermes build status?")
+            row.created_ns = getattr(row, "updated_ns", 0) - age_s * 1_000_000_000
+            if counts:
+                await colleague.until_state(m1, "answered")
+            last = await colleague.says("alice", "@hermes last")
+            await colleague.until_state(last, "answered")
+
+            assert (colleague.state_of(m1) is not None) is counts
+
+    async def test_an_edit_of_a_message_nobody_knows_costs_one_read(
+        self, open_colleague: Open
+    ) -> None:
+        """One of before the start, say."""
+        async with open_colleague(policy=QUICK, is_started=False) as colleague:
+            m1 = await colleague.says("alice", "hm")
+            await colleague.starts()
+            reads = "MessageService/BatchGetMessages"
+            before = colleague.sandbox.calls[reads]
+            await colleague.edits("alice", m1, "hm, hm")
+            await colleague.until(lambda: colleague.sandbox.calls[reads] > before)
+            m2 = await colleague.says("alice", "@hermes last")
+            await colleague.until_state(m2, "answered")
+
+            assert colleague.sandbox.calls[reads] - before == 2
+            assert colleague.state_of(m1) is None
+
+    async def test_the_edit_of_a_message_with_an_echo_counts_once(
+        self, open_colleague: Open
+    ) -> None:
+        """Two events, one message; showing the echo alone is no edit."""
+        agent = SlowAgent()
+        async with open_colleague(policy=QUICK, agent=agent) as colleague:
+            root = await colleague.says("alice", "root")
+            m1 = await colleague.says("alice", "@hermes slow", thread=root)
+            await colleague.until_state(m1, "processing")
+            world = colleague.sandbox.world
+            message = world.log.any(m1)
+            assert isinstance(message, Message)
+            author = world.accounts.require(colleague.ids["alice"])
+            author.roles.add("moderator")
+            editing = Editing(world, Posting(world))
+            editing.update(author, message, body=None, echo=True)
+            await colleague.until(lambda: edits_ignored(colleague, m1) == ["unchanged"])
+            editing.update(author, message, body="@hermes quick", echo=None)
+            await colleague.until_state(m1, "answered")
+
+            assert texts(colleague) == ["@hermes slow", "@hermes quick"]
+            assert len(colleague.rows("select 1 from turns")) == 1
 
 
 class TestWhileItRuns:
