@@ -10,7 +10,7 @@ from typing import Any
 
 from .chart import Chart
 
-__all__ = ["mermaid", "page", "pages"]
+__all__ = ["Arrow", "Table", "arrows_of", "markdown_table", "mermaid", "page", "pages"]
 
 INDEX = "README.md"
 NOTICE = "<!-- Written by ./dev diagrams from the chart's class; change that instead. -->"
@@ -22,7 +22,7 @@ only. An event that no table names for a state is an error there and moves nothi
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrow:
+class Arrow:
     """One transition of one event."""
 
     source: str
@@ -37,17 +37,32 @@ class _Arrow:
 
     @property
     def label(self) -> str:
+        """What stands on it."""
         return f"{self.event} {self.guard}".rstrip()
 
     @property
     def changes_nothing(self) -> bool:
+        """Whether neither state nor record is another afterwards."""
         return self.source == self.target and not self.actions
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A page beside the diagrams: what a machine does, looked at from another side."""
+
+    name: str
+    """Of its file, without the ending."""
+    title: str
+    summary: str
+    """One line for the index."""
+    text: str
+    """What stands below the title."""
 
 
 def mermaid(chart: type[Chart[Any]]) -> str:
     """Return a chart as a Mermaid state diagram of everything that changes the state."""
     labels: dict[tuple[str, str], list[str]] = {}
-    for arrow in _arrows(chart):
+    for arrow in arrows_of(chart):
         if arrow.source != arrow.target:
             labels.setdefault((arrow.source, arrow.target), []).append(arrow.label)
     states = chart.states_map.values()
@@ -60,7 +75,7 @@ def mermaid(chart: type[Chart[Any]]) -> str:
 
 def page(chart: type[Chart[Any]]) -> str:
     """Return the Markdown page of a chart: diagram, states, all transitions, the names in them."""
-    arrows = _arrows(chart)
+    arrows = arrows_of(chart)
     moving = [arrow for arrow in arrows if not arrow.changes_nothing]
     sections = [
         NOTICE,
@@ -69,18 +84,21 @@ def page(chart: type[Chart[Any]]) -> str:
         f"```mermaid\n{mermaid(chart)}```",
         LEGEND,
         "## States",
-        _table(("State", "Meaning"), _states(chart)),
+        markdown_table(("State", "Meaning"), _states(chart)),
         "## What changes something",
-        _table(("From", "Event", "Guard", "To", "Action"), map(_cells, moving)),
+        markdown_table(("From", "Event", "Guard", "To", "Action"), map(_cells, moving)),
     ]
     if idle := _idle(chart, arrows):
-        sections += ["## What comes and changes nothing", _table(("Event", "Guard", "In"), idle)]
+        sections += [
+            "## What comes and changes nothing",
+            markdown_table(("Event", "Guard", "In"), idle),
+        ]
     if names := _names(chart, arrows):
-        sections += ["## Guards and actions", _table(("Name", "What it does"), names)]
+        sections += ["## Guards and actions", markdown_table(("Name", "What it does"), names)]
     return "\n\n".join(sections) + "\n"
 
 
-def pages(charts: Iterable[type[Chart[Any]]]) -> dict[str, str]:
+def pages(charts: Iterable[type[Chart[Any]]], tables: Iterable[Table] = ()) -> dict[str, str]:
     """Return the content of each file of the diagrams' folder by its name, the index included."""
     files: dict[str, str] = {}
     entries: list[str] = []
@@ -88,13 +106,17 @@ def pages(charts: Iterable[type[Chart[Any]]]) -> dict[str, str]:
         name = f"{chart.MACHINE}.md"
         files[name] = page(chart)
         entries.append(f"- [{_title(chart)}]({name}): {_docstring(chart).splitlines()[0]}")
+    for table in tables:
+        name = f"{table.name}.md"
+        files[name] = "\n\n".join([NOTICE, f"# {table.title}", table.text]) + "\n"
+        entries.append(f"- [{table.title}]({name}): {table.summary}")
     files[INDEX] = "\n\n".join([NOTICE, "# The machines", "\n".join(entries)]) + "\n"
     return files
 
 
-def _arrows(chart: type[Chart[Any]]) -> list[_Arrow]:
+def arrows_of(chart: type[Chart[Any]]) -> list[Arrow]:
     """Return all transitions, one for each event, in the order of states and declaration."""
-    arrows: list[_Arrow] = []
+    arrows: list[Arrow] = []
     for state in chart.states_map.values():
         guarded: set[str] = set()
         for transition in state.transitions:
@@ -106,7 +128,7 @@ def _arrows(chart: type[Chart[Any]]) -> list[_Arrow]:
                 brackets = f"[{shown}]" if shown else ""
                 guarded |= {event} if guard else set()
                 arrows += [
-                    _Arrow(state.id, event, target.id, brackets, checks, actions)
+                    Arrow(state.id, event, target.id, brackets, checks, actions)
                     for target in transition.targets
                 ]
     return arrows
@@ -121,14 +143,14 @@ def _states(chart: type[Chart[Any]]) -> list[tuple[str, str]]:
     return rows
 
 
-def _cells(arrow: _Arrow) -> tuple[str, ...]:
+def _cells(arrow: Arrow) -> tuple[str, ...]:
     """Return the row of a transition that changes the state or the record."""
     target = "stays" if arrow.source == arrow.target else f"`{arrow.target}`"
     actions = ", ".join(f"`{name}`" for name in arrow.actions)
     return (f"`{arrow.source}`", f"`{arrow.event}`", arrow.guard, target, actions)
 
 
-def _idle(chart: type[Chart[Any]], arrows: Iterable[_Arrow]) -> list[tuple[str, str, str]]:
+def _idle(chart: type[Chart[Any]], arrows: Iterable[Arrow]) -> list[tuple[str, str, str]]:
     """Return the events that change nothing, each with the states it may come in."""
     every = len(chart.states_map)
     states: dict[tuple[str, str], list[str]] = {}
@@ -141,7 +163,7 @@ def _idle(chart: type[Chart[Any]], arrows: Iterable[_Arrow]) -> list[tuple[str, 
     ]
 
 
-def _names(chart: type[Chart[Any]], arrows: Iterable[_Arrow]) -> list[tuple[str, str]]:
+def _names(chart: type[Chart[Any]], arrows: Iterable[Arrow]) -> list[tuple[str, str]]:
     """Return the guards and actions that occur, each with the first line of its docstring."""
     names = dict.fromkeys(name for arrow in arrows for name in (*arrow.checks, *arrow.actions))
     return [(f"`{name}`", getattr(chart, name).__doc__.splitlines()[0]) for name in names]
@@ -156,7 +178,7 @@ def _docstring(chart: type[Chart[Any]]) -> str:
     return "\n".join(line.strip() for line in str(chart.__doc__).strip().splitlines())
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """Return a Markdown table."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(_escaped(cells)) + " |" for cells in lines)

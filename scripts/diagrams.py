@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from ..machines.catalogue import CHARTS
+from ..machines.catalogue import CHARTS, TABLES
 from ..machines.export import pages
 
 FOLDER = Path(__file__).resolve().parent.parent / "machines" / "diagrams"
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the pages")
     options = parser.parse_args(arguments)
     folder: Path = options.into
-    wanted = pages(CHARTS)
+    wanted = pages(CHARTS, TABLES)
     if options.check:
         return _check(folder, wanted)
     _write(folder, wanted)

@@ -261,7 +261,8 @@ class ScriptedGateway:
     @contextmanager
     def _reported(self, key: str, slot: _Slot) -> Iterator[None]:
         """Report the start and the end of a run, unless the process dies under it."""
-        self.desk.run_started(key, slot.message_id)
+        if self._desk is not None:  # the process may have died before it began
+            self._desk.run_started(key, slot.message_id)
         with slot.scope:
             yield
         self._report_end(key, slot)
@@ -289,8 +290,8 @@ class ScriptedGateway:
             # The real gateway turns any error of the agent into a failed run.
             log.exception("the scripted agent failed")
             return RunOutcome.FAILURE
-        if answer is not None:
-            await self.desk.deliver(_outgoing(order, answer))
+        if answer is not None and self._desk is not None:
+            await self._desk.deliver(_outgoing(order, answer))
         return RunOutcome.SUCCESS
 
     async def _obey(self, key: str, order: TurnOrder) -> None:
@@ -299,7 +300,8 @@ class ScriptedGateway:
                 slot.scope.cancel()
         if order.text.startswith(("/new", "/reset")):
             self.sessions[key] = Session()
-        await self.desk.deliver(_outgoing(order, f"done: {order.text}"))
+        if self._desk is not None:
+            await self._desk.deliver(_outgoing(order, f"done: {order.text}"))
 
     def _tell_ready(self, key: str) -> None:
         if self._desk and key in self._awaited and not self._running.get(key) and self._is_open:

@@ -1,6 +1,7 @@
 """Edits and deletions of turns: in place while they wait, else by ending their run first."""
 
 import logging
+from collections.abc import Iterable
 
 from ...store import turns
 from .admission import Refused
@@ -58,7 +59,7 @@ class Correcting:
         else:
             was = turn.state
             turn.edit(draft, mail.words)
-            if turn.state == "correcting" and was != "correcting":
+            if turn.state == "correcting" and was not in {"correcting", "interrupted"}:
                 self.stop(turn)
         self._lane.keep(turn)
         return turn
@@ -70,14 +71,31 @@ class Correcting:
             return
         was = turn.state
         turn.retract(draft, mail.reason)
-        if turn.state == "stopping" and was != "stopping":
+        if turn.state == "stopping" and was != "interrupted":
+            # Also where a command stops it already: nobody else takes its words out.
             self.stop(turn)
         if turn.state == "retracted":
             self._holding.skip(draft, turn, mail.reason)
         self._lane.keep(turn)
 
+    def corrections(self) -> list[TurnActor]:
+        """Return the turns that are being corrected: at most one."""
+        return [turn for turn in self._lane if turn.state == "correcting"]
+
+    def end_pauses(self, turns: Iterable[TurnActor]) -> None:
+        """Have an end come to what a command ended while it was being corrected.
+
+        In the pause before its new start no run is left whose end would be reported.
+        """
+        for turn in turns:
+            if turn.state == "stopping" and self._services.gateway.is_ready(self._key):
+                self.stop(turn)
+
     def stop(self, turn: TurnActor) -> None:
         """Have the run of a turn stopped; the lane is told when that is over.
+
+        Not for what a process left interrupted: the gateway may resume its run, which is stopped
+        as soon as it begins, or says that it does not.
 
         Asked again, as after a restart, it does no harm: what does not run is not stopped.
         """
@@ -94,6 +112,9 @@ class Correcting:
             log.debug("%s: the stop of %s is no longer waited for", self._key, mail.message_id)
             return
         if turn.state not in {"correcting", "stopping"}:
+            return
+        if mail.result is RunStop.NO_RUN and not self._services.gateway.is_ready(self._key):
+            # The gateway may still resume its run; it says when it would take another.
             return
         if mail.result is RunStop.DOES_NOT_END:
             turn.fail(draft, "run_does_not_end")

@@ -50,6 +50,6 @@ class Lane:
         turn = self.find(message_id) if message_id is not None else None
         if turn is not None and turn.state in AT_GATEWAY:
             return turn
-        states = {"folded"} if message_id is not None else {"folded", "interrupted", "processing"}
+        states = {"folded"} if message_id is not None else {"folded"} | RESUMABLE
         turn = self.at_gateway()
         return turn if turn is not None and turn.state in states else None

@@ -45,7 +45,7 @@ async def _recover(services: Services) -> None:
             turns.left_signs(db, scope),
         )
     )
-    for row in signed:
+    for row in [*signed, *(row for row in rows if row.sign is not None)]:
         services.journal.on_sign(row.message_id)
     received = [row for row in rows if row.state == "received"]
     lanes = {row.session_key for row in rows if row.state != "received"}

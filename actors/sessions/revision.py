@@ -59,14 +59,16 @@ class Reviser:
             mail = Retracted(row.message_id, "message_deleted")
             await self._services.send(THREAD, row.session_key, mail)
 
-    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> None:
+    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> frozenset[str]:
         """Decide what edits mean, record what they change nothing about, and tell the lanes.
 
-        Several edits of one message are one: a read shows the newest words.
+        Several edits of one message are one: a read shows the newest words, and those are whose
+        edit was the last.
+
+        Returns:
+            The messages whose words are known to be their author's.
         """
-        editors: dict[str, set[str]] = {}
-        for event in events:
-            editors.setdefault(event.message_id, set()).add(event.editor_id)
+        editors = {event.message_id: event.editor_id for event in events}
         rows = await self._rows(list(editors))
         draft = self._journal.draft()
         for id_, row in rows.items():
@@ -77,7 +79,7 @@ class Reviser:
         own = [
             message
             for message in messages.values()
-            if message.author_id in editors[message.message_id]
+            if message.author_id == editors[message.message_id]
         ]
         for id_ in messages.keys() - {message.message_id for message in own}:
             self._ignore(draft, rows.get(id_), id_, "editor_is_not_author")
@@ -91,6 +93,7 @@ class Reviser:
         for told in mails:
             if told is not None:
                 await self._services.send(THREAD, *told)
+        return frozenset(message.message_id for message in own)
 
     async def _revise(
         self,

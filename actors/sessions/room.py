@@ -133,10 +133,11 @@ class RoomActor:
             if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._held_back)
         ]
         if edits and room is not None:
-            await self._reviser.edit(room, edits)
+            authors_own = await self._reviser.edit(room, edits)
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
-                self._held_back.discard(mail.message_id)
+            # What a moderator wrote stays held back: nobody can tell what its author said.
+            self._held_back -= authors_own
         await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
 
     def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:

@@ -32,6 +32,8 @@ class SignActor:
         self._message_id = message_id
         self._services = services
         self._journal = services.journal
+        self._is_sure = False
+        """Whether what the row says did show: an earlier process may have ended before."""
 
     @classmethod
     async def load(cls, message_id: str, services: Services) -> "SignActor":
@@ -46,21 +48,23 @@ class SignActor:
         if row is None:
             return
         wanted = sign_of(row.state, row.reason, self._services.policy.signs)
-        if wanted == row.sign or row.room_id in self._services.no_signs:
+        is_shown = wanted == row.sign and (self._is_sure or wanted is None)
+        if is_shown or row.room_id in self._services.no_signs:
             return
         try:
-            if row.sign is not None:
+            if row.sign is not None and row.sign != wanted:
                 await self._react(row, row.sign, on=False)
+            # Before it shows: should the process end now, the row says what to take back.
+            await self._journal.store.run(lambda db: turns.show(db, scope, message_id, wanted))
             if wanted is not None:
                 await self._react(row, wanted, on=True)
+            self._is_sure = True
         except RequestRefusedError as error:
             log.info("room %s takes no reactions: %s", row.room_id, error)
             self._services.no_signs.add(row.room_id)
-            return
         except ChatError as error:
+            self._is_sure = False
             log.debug("the sign on %s was not changed: %s", message_id, error)
-            return
-        await self._journal.store.run(lambda db: turns.show(db, scope, message_id, wanted))
 
     async def _react(self, row: TurnRow, emoji: str, *, on: bool) -> None:
         await self._services.server.react(row.room_id, row.message_id, emoji, on=on)

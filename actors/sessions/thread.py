@@ -167,9 +167,11 @@ class ThreadActor:
     async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Let something go past the lane, also while the run it is meant for is under way."""
         name = turn.row.command
+        corrections = self._correcting.corrections()
         if name is not None and name[1:].lower() in STOPPING_COMMANDS:
             stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
         await draft.commit()
+        self._correcting.end_pauses(corrections)
         order = await self._dispatch.order(turn, verdict.command)
         taken = await self._services.gateway.hand_over(order)
         if taken is HandOver.NOT_TAKEN:

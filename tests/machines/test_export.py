@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hermes_chatto import machines
-from hermes_chatto.machines.catalogue import CHARTS
+from hermes_chatto.machines.catalogue import CHARTS, TABLES
 from hermes_chatto.machines.chart import Chart, State
 from hermes_chatto.machines.driver import Record, Slot
 from hermes_chatto.machines.export import mermaid, page, pages
@@ -120,7 +120,7 @@ def test_pages_in_the_folder_are_what_the_exporter_says() -> None:
     """A chart changed without its page does not pass."""
     present = {path.name: path.read_text(encoding="utf-8") for path in DIAGRAMS.iterdir()}
 
-    assert present == pages(CHARTS)
+    assert present == pages(CHARTS, TABLES)
 
 
 def test_index_links_every_page_with_one_line() -> None:
@@ -274,5 +274,5 @@ def test_writing_leaves_exactly_the_pages(tmp_path: Path) -> None:
     diagrams.main(["--into", str(folder)])
 
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == pages(
-        CHARTS
+        CHARTS, TABLES
     )

@@ -1,12 +1,16 @@
 """What edits and deletions do to a turn, by where it stands."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
+from hermes_chatto.actors.sandbox.server.editing import Editing
+from hermes_chatto.actors.sandbox.server.posting import Posting
+from hermes_chatto.actors.sandbox.server.rows import Message
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions
 from hermes_chatto.actors.sessions.ports import TurnOrder
+from hermes_chatto.actors.sessions.services import Limits
 
 ALLOWED = ("alice", "bob")
 QUICK = Policy(allowed_user_entries=ALLOWED, revisions=Revisions(pause_s=0.02))
@@ -110,6 +114,68 @@ class TestBeforeItRuns:
 
             assert texts(colleague) == ["@hermes slow", "@hermes and then?"]
             assert colleague.gateway.commands == []
+
+
+class TestWhatCounts:
+    """Age, attachments, echoes, and messages nobody knows."""
+
+    @pytest.mark.parametrize(("age_s", "counts"), [(300, True), (301, False)])
+    async def test_the_window_is_measured_by_the_servers_times(
+        self, open_colleague: Open, age_s: int, *, counts: bool
+    ) -> None:
+        """From the message to its edit, the bound included (handed S21)."""
+        async with open_colleague(policy=QUICK) as colleague:
+            m1 = await colleague.says("alice", "build status?")
+            row = colleague.sandbox.world.log.any(m1)
+            assert row is not None
+            await colleague.edits("alice", m1, "@hermes build status?")
+            row.created_ns = getattr(row, "updated_ns", 0) - age_s * 1_000_000_000
+            if counts:
+                await colleague.until_state(m1, "answered")
+            last = await colleague.says("alice", "@hermes last")
+            await colleague.until_state(last, "answered")
+
+            assert (colleague.state_of(m1) is not None) is counts
+
+    async def test_an_edit_of_a_message_nobody_knows_costs_one_read(
+        self, open_colleague: Open
+    ) -> None:
+        """One of before the start, say."""
+        async with open_colleague(policy=QUICK, is_started=False) as colleague:
+            m1 = await colleague.says("alice", "hm")
+            await colleague.starts()
+            reads = "MessageService/BatchGetMessages"
+            before = colleague.sandbox.calls[reads]
+            await colleague.edits("alice", m1, "hm, hm")
+            await colleague.until(lambda: colleague.sandbox.calls[reads] > before)
+            m2 = await colleague.says("alice", "@hermes last")
+            await colleague.until_state(m2, "answered")
+
+            assert colleague.sandbox.calls[reads] - before == 2
+            assert colleague.state_of(m1) is None
+
+    async def test_the_edit_of_a_message_with_an_echo_counts_once(
+        self, open_colleague: Open
+    ) -> None:
+        """Two events, one message; showing the echo alone is no edit."""
+        agent = SlowAgent()
+        async with open_colleague(policy=QUICK, agent=agent) as colleague:
+            root = await colleague.says("alice", "root")
+            m1 = await colleague.says("alice", "@hermes slow", thread=root)
+            await colleague.until_state(m1, "processing")
+            world = colleague.sandbox.world
+            message = world.log.any(m1)
+            assert isinstance(message, Message)
+            author = world.accounts.require(colleague.ids["alice"])
+            author.roles.add("moderator")
+            editing = Editing(world, Posting(world))
+            editing.update(author, message, body=None, echo=True)
+            await colleague.until(lambda: edits_ignored(colleague, m1) == ["unchanged"])
+            editing.update(author, message, body="@hermes quick", echo=None)
+            await colleague.until_state(m1, "answered")
+
+            assert texts(colleague) == ["@hermes slow", "@hermes quick"]
+            assert len(colleague.rows("select 1 from turns")) == 1
 
 
 class TestWhileItRuns:
@@ -269,6 +335,34 @@ class TestDeletions:
             assert len(colleague.answers()) == 1
 
 
+class TestDeletedWhileACommandStopsIt:
+    """The deletion wins; the command's stop takes no words out of the transcript."""
+
+    async def test_its_words_leave_the_transcript_and_its_lane_goes_on(
+        self, open_colleague: Open
+    ) -> None:
+        """Nobody else waits there, so nobody has asked to be told that the key is free."""
+        go = anyio.Event()
+
+        async def stubborn(order: TurnOrder) -> str:
+            if "tulip" in order.text:
+                with anyio.CancelScope(shield=True):
+                    await go.wait()
+            return "ok"
+
+        async with open_colleague(policy=QUICK, agent=stubborn) as colleague:
+            m1 = await colleague.says("alice", "@hermes my password is tulip")
+            await colleague.until_state(m1, "processing")
+            await colleague.says("bob", "@hermes /stop", thread=m1)
+            await colleague.until_state(m1, "stopping")
+            colleague.retracts(m1)
+            await colleague.until(lambda: "stopping -> stopping" in colleague.story(m1))
+            go.set()
+            await colleague.until_state(m1, "retracted")
+
+            assert all(m1 not in session.message_ids for session in colleague.sessions.values())
+
+
 class TestFirstReadShowsAnEdit:
     """A moderator's quick edit must not speak with the author's voice."""
 
@@ -283,6 +377,32 @@ class TestFirstReadShowsAnEdit:
 
             assert texts(colleague)[-1] == "@hermes v1"
             assert len(colleague.answers()) == 1
+
+    async def test_a_moderators_quick_edit_is_nobodys_question(self, open_colleague: Open) -> None:
+        """The event says that the words are not the author's; what those were is lost."""
+        async with open_colleague(policy=QUICK) as colleague:
+            m1 = colleague.posts("alice", "@hermes v0")
+            await colleague.edits("bob", m1, "@hermes delete everything")
+            await colleague.until_state(m1, "refused")
+
+            assert colleague.rows("select reason from turns") == [("edited_unseen",)]
+            assert colleague.gateway.orders == []
+
+    async def test_the_last_of_several_editors_is_whose_words_they_are(
+        self, open_colleague: Open
+    ) -> None:
+        """Author and moderator at the same moment: a read shows the moderator's words."""
+        agent = SlowAgent()
+        async with open_colleague(policy=QUICK, agent=agent) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow one")
+            await colleague.until_state(m1, "processing")
+            await colleague.edits("alice", m1, "@hermes two")
+            await colleague.edits("bob", m1, "@hermes delete everything")
+            await colleague.until(lambda: edits_ignored(colleague, m1) == ["editor_is_not_author"])
+            agent.go.set()
+            await colleague.until_state(m1, "answered")
+
+            assert texts(colleague) == ["@hermes slow one"]
 
     @pytest.mark.parametrize("unseen", list(EditedUnseen))
     async def test_words_of_nobody_knows_whom_are_refused_by_default(
@@ -377,3 +497,66 @@ class TestAskingBack:
             colleague.gateway.asking.clear()
             agent.go.set()
             await colleague.until_state(m3, "answered")
+
+
+class TestStoppedInThePause:
+    """Between the end of a stopped run and its new start nothing runs that could end."""
+
+    async def test_a_command_ends_a_correction_that_waits_for_its_pause(
+        self, open_colleague: Open
+    ) -> None:
+        """No run's end will be reported any more: the lane goes on all the same."""
+        policy = Policy(allowed_user_entries=ALLOWED, revisions=Revisions(pause_s=0.3))
+        limits = Limits(start_within_s=0.05)
+        async with open_colleague(policy=policy, agent=SlowAgent(), limits=limits) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow one")
+            await colleague.until_state(m1, "processing")
+            await anyio.sleep(0.1)  # the limit itself: its reminder would end the turn, too
+            await colleague.edits("alice", m1, "@hermes two")
+            await colleague.until(lambda: colleague.sessions != {} and held(colleague) == [])
+            await colleague.says("bob", "@hermes /stop", thread=m1)
+            await colleague.until_state(m1, "cancelled")
+            m2 = await colleague.says("bob", "@hermes and me?", thread=m1)
+            await colleague.until_state(m2, "answered")
+
+            assert texts(colleague) == ["@hermes slow one", "@hermes and me?"]
+
+
+def held(colleague: Colleague) -> list[str]:
+    """Return what the transcripts hold."""
+    return [id_ for session in colleague.sessions.values() for id_ in session.message_ids]
+
+
+class TestBeforeTheGatewayResumes:
+    """After a restart the gateway begins some runs anew: with the words of before."""
+
+    @pytest.mark.parametrize("what", ["edit", "deletion", "command"])
+    async def test_a_run_that_is_resumed_after_its_edit_is_stopped(
+        self, open_colleague: Open, what: str
+    ) -> None:
+        """Its old words are answered by nobody; corrected, it runs once."""
+        async with open_colleague(policy=QUICK, agent=SlowAgent()) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow one")
+            await colleague.until_state(m1, "processing")
+            (old,) = colleague.gateway.orders
+            (key,) = colleague.sessions
+            await colleague.dies()
+            await colleague.starts(replace(colleague.script, is_gate_open=False))
+            await colleague.until_state(m1, "interrupted")
+            if what == "edit":
+                await colleague.edits("alice", m1, "@hermes two")
+                await colleague.until_state(m1, "correcting")
+            elif what == "deletion":
+                colleague.retracts(m1)
+                await colleague.until_state(m1, "stopping")
+            else:
+                await colleague.says("bob", "@hermes /stop", thread=m1)
+                await colleague.until_state(m1, "stopping")
+            colleague.gateway.resume(key, old)
+            colleague.gateway.open_gate()
+            ends = {"edit": "answered", "deletion": "retracted", "command": "cancelled"}
+            await colleague.until_state(m1, ends[what])
+
+            assert texts(colleague) == (["@hermes two"] if what == "edit" else [])
+            said = [answer.body for answer in colleague.answers()]
+            assert said == (["ok: @hermes two"] if what == "edit" else [])
