@@ -124,6 +124,12 @@ class Play:
         sql = "select reason from turn_story where message_id = ? and machine = 'turn'"
         return [str(reason) for (reason,) in self.real.rows(sql, message_id) if reason]
 
+    def said_elsewhere(self) -> Sequence[str]:
+        """Return what people saw of the agent that answers no message: notices, say."""
+        scene, seen = self.real.stage.scene, self.real.stage.watcher.seen
+        own = [each for each in seen.values() if each.author_id == scene.agent_id]
+        return [each.body for each in own if each.in_reply_to is None]
+
     async def answers(self, root_id: str) -> Sequence[tuple[str | None, str]]:
         """Return what the agent's account posted in a thread: to which message, which words."""
         own = self.real.stage.scene.agent_id

@@ -60,6 +60,10 @@ class Strings:
         """
         return [(name, session) for name, session in await self._call(do="steps")]
 
+    async def busy_mode(self) -> str:
+        """Return what the gateway does with a message that comes while a run is under way."""
+        return str(await self._call(do="mode"))
+
     async def _call(self, **what: object) -> Any:  # noqa: ANN401 - JSON
         path = self.home / SOCKET
         with anyio.fail_after(60):
@@ -128,6 +132,8 @@ class Puppet:
         if call["do"] == "steps":
             with self._lock:
                 return list(self._steps)
+        if call["do"] == "mode":
+            return self._gateway._busy_input_mode  # noqa: SLF001
         adapters = self._gateway.adapters.items()
         port = next(each for name, each in adapters if name.value == "chatto")._port  # noqa: SLF001
         began = time.monotonic()

@@ -6,7 +6,7 @@ import pytest
 from hermes_chatto.actors.sandbox.demo.people import OWNER
 
 from .load import Load
-from .minds import Play, asked, in_each, open_plays, tooled
+from .minds import PATIENCE_S, Play, asked, in_each, open_plays, tooled
 from .puppet import install
 
 pytestmark = pytest.mark.timeout(240)  # the first one waits for three gateways
@@ -22,6 +22,25 @@ async def plays(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plays
         environment.setenv("PYTHONPATH", install(tmp_path_factory.mktemp("puppet")))
         async with open_plays() as plays:
             yield plays
+
+
+async def test_an_edit_reaches_a_run_that_is_being_set_up(plays: Plays) -> None:
+    """The first run of a process takes seconds for it; only what is meant now is answered."""
+
+    async def scenario(play: Play) -> None:
+        m1 = await play.real.says("alice", asked("sloe", wait_s=LONG_S))
+        await play.until_state(m1, "handed", "processing")
+        await play.edits("alice", m1, asked("sloe", 1))
+        await play.real.answer_to(m1, PATIENCE_S)
+        await play.until_idle()
+        m2 = await play.real.says("bob", asked("medlar"), thread=m1)
+        await play.real.answer_to(m2)
+
+        assert await play.answers(m1) == [(m1, "sloe-v1"), (m2, "medlar-v0")]
+        assert len(play.prompts_with("sloe-v0")) <= 1
+        assert len(play.prompts_with("sloe-v1")) == 2
+
+    await in_each(plays, scenario)
 
 
 async def test_an_edit_ends_the_run_and_its_words_are_gone(plays: Plays) -> None:
@@ -177,6 +196,16 @@ async def test_no_key_ever_had_two_runs(plays: Plays) -> None:
                 assert (name == "began") is (session_id not in working)
                 working ^= {session_id}
         assert not working
+
+    await in_each(plays, scenario)
+
+
+async def test_nobody_saw_a_notice(plays: Plays) -> None:
+    """Each gateway is in its own mode, and had no reason to say that it is busy."""
+
+    async def scenario(play: Play) -> None:
+        assert await play.strings.busy_mode() == play.mode
+        assert play.said_elsewhere() == []
         assert play.real.complaints() == []
 
     await in_each(plays, scenario)
