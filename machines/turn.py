@@ -73,7 +73,7 @@ class TurnChart(Chart[Slot[TurnRecord]]):
     """Decide what becomes of one message that may start a run of the agent."""
 
     MACHINE = "turn"
-    CLOSED = frozenset({"answered", "silent", "cancelled", "bypassed", "retracted"})
+    CLOSED = frozenset({"answered", "silent", "cancelled", "retracted"})
     MEANING: ClassVar[Mapping[str, str]] = {
         "received": "written down before anything else happened",
         "refused": "will not run, `reason` says why; an edit may change that",
@@ -174,6 +174,7 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | correcting.to(failed, on="note_reason")
         | stopping.to(failed, on="note_reason")
         | interrupted.to(failed, on="note_reason")
+        | bypassed.to(failed, on="note_reason")
     )
 
     # Ended by people.

@@ -34,16 +34,6 @@ class Conversations:
         store = self._store
         return store is not None and store.peek_session_id(session_key) is not None
 
-    def is_asking(self, session_key: str) -> bool:
-        """Tell whether a run waits for its person's answer to a question (`clarify`).
-
-        Source: Hermes 0.22, tools/clarify_gateway.py: get_pending_for_session.
-        """
-        from tools.clarify_gateway import get_pending_for_session  # noqa: PLC0415 - slow import
-
-        asked = get_pending_for_session(session_key, include_choice_prompts=True)
-        return asked is not None
-
     async def token(self, session_key: str) -> str | None:
         """Return the token stored with a conversation; None: none, or no place for one (0.19)."""
         read = getattr(self._store, "get_session_metadata", None)

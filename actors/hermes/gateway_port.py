@@ -11,6 +11,7 @@ from ..sessions.facts import Place
 from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
+from .questions import is_asking, take_back
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
 from .runs import Runs
@@ -55,7 +56,7 @@ class GatewayPort:
         self._is_lost = False
         self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
-        self._runs = Runs(adapter, monotonic)
+        self._runs = Runs(adapter, take_back, monotonic)
         self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
         self._background: set[asyncio.Task[None]] = set()
@@ -175,7 +176,7 @@ class GatewayPort:
 
     def awaits_answer(self, session_key: str) -> bool:
         """Tell whether the run of this key has asked its person something and waits."""
-        return self._conversations.is_asking(session_key)
+        return is_asking(session_key)
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""

@@ -88,15 +88,20 @@ class Runs:
     """The runs of one adapter object. Lives in one event loop."""
 
     def __init__(
-        self, adapter: BasePlatformAdapter, monotonic: Callable[[], float] = time.monotonic
+        self,
+        adapter: BasePlatformAdapter,
+        take_back: Callable[[str], None],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start without any.
 
         Args:
             adapter: whose runner says which agent runs.
+            take_back: takes back what runs of a key ask their person.
             monotonic: seconds that never go back.
         """
         self._adapter = adapter
+        self._take_back = take_back
         self._monotonic = monotonic
         self._under_way: dict[str, Run] = {}
         self._left_behind: dict[str, list[tuple[Run, float]]] = {}
@@ -148,6 +153,7 @@ class Runs:
         run.ended(in_order=in_order)
         if run.is_agent_working:
             self._left_behind.setdefault(session_key, []).append((run, self._monotonic()))
+            self._take_back(session_key)
 
     def session_ended(self, session_id: str) -> None:
         """Take down that the agent of a session says that its run ended."""
@@ -156,7 +162,10 @@ class Runs:
                 run.agent_said_end()
 
     def is_agent_left(self, session_key: str) -> bool:
-        """Tell whether an agent of the key is still at work although its run ended."""
+        """Tell whether an agent of the key is still at work although its run ended.
+
+        What such an agent asks is taken back each time: it may ask after it was interrupted.
+        """
         earliest = self._monotonic() - FORGOTTEN_AFTER_S
         working = [
             (run, since)
@@ -165,6 +174,7 @@ class Runs:
         ]
         if working:
             self._left_behind[session_key] = working
+            self._take_back(session_key)
         return bool(working)
 
     async def until_gone(self, session_key: str, run: Run) -> None:

@@ -2,7 +2,8 @@
 
 Serves from threads of this process, on a free loopback port, streamed and plain. What it was
 asked can be read afterwards. A test steers it from within the message it posts: the last marker
-of each kind in the newest user message counts.
+of each kind in what was asked counts. What the message is told with, such as earlier messages and
+their markers, does not.
 
     {{wait 1.5}}        takes so many seconds, spread over a streamed answer
     {{say some words}}  answers with exactly these
@@ -32,6 +33,7 @@ CONTEXT_TOKENS: Final = 200_000
 PIECES: Final = 20  # of a streamed answer
 TITLE: Final = "A conversation"
 LOOK_FOR_END_S: Final = 0.05
+NEW_MESSAGE: Final = "[New message]\n"
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -54,6 +56,14 @@ class Request:
         """The newest user message; empty when there is none."""
         spoken = [each for each in self.messages if each.get("role") == "user"]
         return _text_of(spoken[-1].get("content")) if spoken else ""
+
+    @property
+    def question(self) -> str:
+        """The prompt without what was told before the message.
+
+        Source: Hermes 0.22, gateway/run_inbound.py, which puts this line between the two.
+        """
+        return self.prompt.rpartition(NEW_MESSAGE)[2]
 
     @property
     def tool_result(self) -> str | None:
@@ -98,15 +108,15 @@ def reply_to(request: Request, script: Script) -> Reply:
         return Reply(TITLE)  # the agent always streams; this is the gateway naming a session
     if request.tool_result is not None:
         return Reply(f"The tool says: {request.tool_result[:200]}")
-    prompt = request.prompt
-    said = _newest(r"\{\{say (.*?)\}\}", prompt)
-    length = _newest(r"\{\{length (\d+)\}\}", prompt)
+    asked = request.question
+    said = _newest(r"\{\{say (.*?)\}\}", asked)
+    length = _newest(r"\{\{length (\d+)\}\}", asked)
     text = said if said is not None else _filling(int(length)) if length else script(request)
-    reply = Reply(text, wait_s=float(_newest(r"\{\{wait ([\d.]+)\}\}", prompt) or 0))
-    status = _newest(r"\{\{fail (\d{3})\}\}", prompt)
+    reply = Reply(text, wait_s=float(_newest(r"\{\{wait ([\d.]+)\}\}", asked) or 0))
+    status = _newest(r"\{\{fail (\d{3})\}\}", asked)
     if status:
         return replace(reply, status=int(status))
-    called = _newest(r"\{\{call (.+?)\}\}(?!\})", prompt)
+    called = _newest(r"\{\{call (.+?)\}\}(?!\})", asked)
     if called and request.tools:
         name, _, arguments = called.partition(" ")
         return replace(reply, call=ToolCall(name, arguments or "{}"))

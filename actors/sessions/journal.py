@@ -36,10 +36,10 @@ T = TypeVar("T")
 RowT = TypeVar("RowT", bound=NamedTuple)
 RecordT = TypeVar("RecordT", bound=Record)
 
-RESTING = TurnChart.CLOSED | {"refused", "failed", "expired"}
-"""States of a turn in which nothing is to be done about it; three of them can be left."""
+RESTING = TurnChart.CLOSED | {"bypassed", "refused", "failed", "expired"}
+"""States of a turn in which nothing is to be done about it; four of them can be left."""
 
-WORDLESS = TurnChart.CLOSED | {"refused"}
+WORDLESS = TurnChart.CLOSED | {"bypassed", "refused"}
 """States in which nothing needs the words of a turn any more."""
 
 

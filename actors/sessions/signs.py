@@ -14,9 +14,6 @@ __all__ = ["SignActor"]
 
 log = logging.getLogger(__name__)
 
-EDITED_UNSEEN = "edited_unseen"
-"""The one refusal that a person who was meant to get an answer has to see."""
-
 
 class SignActor:
     """Keeps the reaction on one message what its turn's state asks for.

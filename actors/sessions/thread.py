@@ -173,7 +173,9 @@ class ThreadActor:
         order = await self._dispatch.order(turn, verdict.command)
         taken = await self._services.gateway.hand_over(order)
         if taken is HandOver.NOT_TAKEN:
-            log.warning("%s: the gateway did not take %s", self._key, name or "a message")
+            lost = self._journal.draft()
+            turn.fail(lost, "not_taken")
+            await lost.commit()
 
     async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:
         draft = self._journal.draft()

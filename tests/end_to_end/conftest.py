@@ -1,4 +1,4 @@
-"""The real gateway, started once for the whole session, with people around it."""
+"""The real gateway, started once for a module, with people around it."""
 
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -82,8 +82,8 @@ class RealGateway:
         return [line for line in ours if " INFO " not in line]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def real_gateway() -> AsyncIterator[RealGateway]:
-    """Start server, model and gateway: some ten seconds, once per session."""
+    """Start server, model and gateway: some ten seconds; nothing else runs beside them."""
     async with open_stage(Screen(io.StringIO()), None, echo) as stage:
         yield RealGateway(stage)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.timeout(150)  # the first one waits for the gateway
 THINKS = "{{wait 20}} {{say too late}}"
 STUBBORN_TOOL = '{{wait 0}} {{call tool_call {"name": "stubborn", "arguments": {"seconds": 3}}}}'
 TERMINAL = '{{wait 0}} {{call terminal {"command": "sleep 4"}}}'
+CLARIFY = '{{wait 0}} {{call clarify {"questions": [{"question": "Which one?"}]}}}'
 RIGHT = "@hermes {{wait 0}} {{say right}}"
 """Has markers of its own: a prompt also holds earlier messages of the room, with theirs."""
 
@@ -70,6 +71,12 @@ class Stopping:
     async def bodies(self, root_id: str) -> list[str]:
         """Return a thread as the server holds it, without its root."""
         return [each.body for each in await self.real.thread(root_id)][1:]
+
+    async def until_asked_back(self, root_id: str) -> None:
+        """Wait until the agent asks something; in what words, the gateway's texts decide."""
+        with anyio.fail_after(30):
+            while not await self.bodies(root_id):  # noqa: ASYNC110 - see `_until`
+                await anyio.sleep(0.05)
 
     async def _until(self, claim: Callable[[], bool]) -> None:
         with anyio.fail_after(30):
@@ -146,6 +153,30 @@ async def test_a_tool_that_does_not_listen_is_waited_for(stopping: Stopping) -> 
     assert (early, what) == ("does_not_end", "ended")
     assert took_s > 0.5
     assert await corrected(stopping, m1, "pecan") == [RIGHT, "right", RIGHT, "right"]
+
+
+async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> None:
+    """Its question is taken back; the gateway alone would wait for an hour."""
+    m1 = await stopping.asks(f"chestnut {CLARIFY}")
+    await stopping.until_asked_back(m1)
+
+    what, took_s = await stopping.stops(m1)
+
+    assert what == "ended"
+    assert took_s < 5
+    *_, right = await corrected(stopping, m1, "chestnut")
+    assert right == "right"
+
+
+async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping) -> None:
+    """Whoever comes next is no answer to what nobody asks any more."""
+    m1 = await stopping.asks(f"acorn {CLARIFY}")
+    await stopping.until_asked_back(m1)
+
+    await stopping.real.says("alice", "@hermes /stop", thread=m1)
+    again = await stopping.real.says("bob", RIGHT, thread=m1)
+
+    assert (await stopping.real.answer_to(again)).body == "right"
 
 
 async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -> None:

@@ -73,15 +73,17 @@ STORY: Sequence[Line] = (
 
 
 def answer(request: Request) -> str:
-    """Be the model: answer the story's questions, and repeat whatever else is said."""
-    prompt = request.prompt
+    """Be the model: answer the story's questions, and repeat whatever else is said.
+
+    The question is the last line of the prompt: what was said earlier stands above it.
+    """
+    asked = next(reversed(request.prompt.strip().splitlines()), "")
     for line in STORY:
-        if line.answer is not None and line.body in prompt:
+        if line.answer is not None and line.body in asked:
             said = "\n".join(str(message.get("content")) for message in request.messages)
             return line.answer if line.needs in said else "I do not know what this is about."
     questions = sum(message.get("role") == "user" for message in request.messages)
-    words = prompt.strip().splitlines()[-1:] or [""]
-    return f"I only follow a script. Question {questions} in this conversation: {words[0]}"
+    return f"I only follow a script. Question {questions} in this conversation: {asked}"
 
 
 @dataclass(frozen=True, slots=True)

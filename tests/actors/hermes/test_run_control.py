@@ -101,7 +101,8 @@ class Adapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships no type
 
     def __init__(self) -> None:
         super().__init__(PlatformConfig(enabled=True), Platform("chatto"))
-        self.runs = Runs(self)
+        self.taken_back: list[str] = []
+        self.runs = Runs(self, self.taken_back.append)
         self.sent: list[str] = []
         self.outcomes: list[ProcessingOutcome] = []
 

@@ -32,9 +32,10 @@ class Scene:
 
     def __init__(self) -> None:
         self.agents: dict[str, object] = {}
+        self.taken_back: list[str] = []
         self.now = 0.0
         adapter: Any = SimpleNamespace(gateway_runner=SimpleNamespace(_running_agents=self.agents))
-        self.runs = Runs(adapter, lambda: self.now)
+        self.runs = Runs(adapter, self.taken_back.append, lambda: self.now)
 
     async def begins(self, agent: object | None, message_id: str | None = "m1") -> Run:
         """Let a run begin, and the gateway name its agent."""
@@ -64,6 +65,7 @@ async def test_a_run_that_was_waited_for_leaves_nobody(scene: Scene) -> None:
 
     assert scene.runs.under_way(KEY) is None
     assert not scene.runs.is_agent_left(KEY)
+    assert scene.taken_back == []
 
 
 async def test_an_agent_that_still_works_keeps_the_key(scene: Scene) -> None:
@@ -72,7 +74,9 @@ async def test_an_agent_that_still_works_keeps_the_key(scene: Scene) -> None:
     run = await scene.begins(agent)
     scene.runs.ended(KEY, "m1", in_order=False)
 
+    assert scene.taken_back == [KEY]
     assert scene.runs.is_agent_left(KEY)
+    assert scene.taken_back == [KEY, KEY]  # it may have asked its person in between
     agent.leaves()
     with anyio.fail_after(1):
         await scene.runs.until_gone(KEY, run)

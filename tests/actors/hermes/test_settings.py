@@ -24,6 +24,7 @@ TYPES = {
     Kind.INT: int,
     Kind.SECONDS: int,
     Kind.CHOICE: str,
+    Kind.EMOJI: str,
     Kind.LIST: tuple[str, ...],
 }
 

@@ -51,6 +51,10 @@ def http(model: ScriptedModel) -> Iterator[httpx.Client]:
         ("{{fail 503}} {{say never}}", Reply("never", status=503)),
         ("earlier: {{say old}}\nnow: {{say new}}", Reply("new")),
         (
+            "[Earlier]\n- Bob: {{wait 20}}\n\n[New message]\n[Ann] {{say here}}",
+            Reply("here"),
+        ),
+        (
             '{{call todo {"items": {"a": 1}}}} {{say x}}',
             Reply("x", call=ToolCall("todo", '{"items": {"a": 1}}')),
         ),

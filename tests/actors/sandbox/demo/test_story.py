@@ -36,6 +36,13 @@ def test_something_in_the_story_is_not_for_the_agent() -> None:
     assert [line.speaker for line in STORY if line.answer is None] == ["bob"]
 
 
+def test_a_question_that_is_only_quoted_is_not_answered() -> None:
+    """What was said earlier in the room stands above the question."""
+    told = f"[Earlier in this room]\n- Alice: {STORY[0].body}\n\n[Bob] @hermes hello"
+
+    assert answer(asked(told)).endswith(": [Bob] @hermes hello")
+
+
 def test_what_the_reader_types_is_repeated() -> None:
     """With the number of the question, which shows what the session holds."""
     said = answer(asked("[Alice] @hermes one", "[Alice] two"))
