@@ -13,9 +13,10 @@ from hermes_chatto.actors.sandbox.model import Request
 from .minds import PEOPLE, Play, Tag, asked, everything_in, tags_in, tooled
 
 THREADS: Final = 3
-MOST_WAITING: Final = 3  # in one thread
+MOST_OPEN: Final = 3  # turns of one thread: one runs
+WAITING: Final = frozenset({None, "received", "admitted", "queued"})
 CHANGES: Final = ("none", "edit", "edit", "edit twice", "delete")
-LATEST_CHANGE_S: Final = 1.5  # after the question; a run takes about one second
+LATEST_CHANGE_S: Final = 1.2  # a run takes about one second
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Load:
                 question = Question(word, chance.choice(PEOPLE), first)
                 await self._ask(question, root, chance)
                 changes.start_soon(self._change, question, random.Random(word))  # noqa: S311
-                await self._until_few_wait(root)
+                await self._until_few_are_open(question, root)
         last = Question(f"{self.play_on.mode}t{number}last", "alice", first)
         await self.play_on.real.answer_to((await self._ask(last, root)).message_id, 120)
 
@@ -77,20 +78,20 @@ class Load:
 
     async def _change(self, question: Question, chance: random.Random) -> None:
         """Do at some moment what its author does to a question."""
-        change = chance.choice(CHANGES)
+        change, play = chance.choice(CHANGES), self.play_on
+        if chance.random() < 0.6:  # of its run; else at some moment after it was asked
+            await play.until(lambda: play.state_of(question.message_id) not in WAITING)
         await anyio.sleep(chance.uniform(0, LATEST_CHANGE_S))
         if change == "delete":
             # One that is gone before it was read leaves no row.
-            await self.play_on.until(
-                lambda: self.play_on.state_of(question.message_id) is not None
-            )
+            await play.until(lambda: play.state_of(question.message_id) is not None)
             question.is_deleted = True
-            await self.play_on.deletes(question.author, question.message_id)
+            await play.deletes(question.author, question.message_id)
             await self._until_withdrawn(question)
         for _ in range({"edit": 1, "edit twice": 2}.get(change, 0)):
             body = _wording(question, question.versions, chance)
             question.versions += 1
-            await self.play_on.edits(question.author, question.message_id, body)
+            await play.edits(question.author, question.message_id, body)
             await anyio.sleep(chance.uniform(0, LATEST_CHANGE_S))
 
     async def _until_withdrawn(self, question: Question) -> None:
@@ -102,10 +103,11 @@ class Load:
         if play.state_of(question.message_id) == "retracted":
             question.gone_at = len(play.real.stage.model.requests)
 
-    async def _until_few_wait(self, root: Question) -> None:
+    async def _until_few_are_open(self, newest: Question, root: Question) -> None:
         sql = "select count(*) from open_turns where thread_root_id = ?"
-        rows = self.play_on.real.rows
-        await self.play_on.until(lambda: rows(sql, root.message_id)[0][0] < MOST_WAITING)
+        play = self.play_on
+        await play.until(lambda: play.state_of(newest.message_id) is not None)
+        await play.until(lambda: play.real.rows(sql, root.message_id)[0][0] < MOST_OPEN)
 
     # --- what went wrong ------------------------------------------------------------------------
 
