@@ -156,6 +156,7 @@ class ScriptedModel:
         self._script = script
         self._received: list[Request] = []
         self._under_way: list[int] = []
+        self._taken_back: set[int] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server = _Server(self)
@@ -205,6 +206,17 @@ class ScriptedModel:
             self._received.append(request)
             self._under_way.append(request.number)
         return request, reply_to(request, self._script)
+
+    @property
+    def taken_back(self) -> frozenset[int]:
+        """Numbers of the requests whose asker hung up before they were answered."""
+        with self._lock:
+            return frozenset(self._taken_back)
+
+    def take_back(self, request: Request) -> None:
+        """Take down that the asker of a request hung up."""
+        with self._lock:
+            self._taken_back.add(request.number)
 
     def settle(self, request: Request) -> None:
         """Take down that a request is answered, or that nobody waits for its answer.
@@ -274,6 +286,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._reply(model, request, reply)
         except (BrokenPipeError, ConnectionResetError):
+            model.take_back(request)
             self.close_connection = True  # the agent was stopped and wants no more
         finally:
             model.settle(request)

@@ -120,10 +120,26 @@ class Load:
             *self._odd_rows(),
         ]
 
+    def _meant(self) -> Iterator[Request]:
+        """Go through the prompts without those that the gateway itself takes back.
+
+        A stream that is cut by a stop may be asked for once more, by a thread that nobody waits
+        for; it hangs up as soon as it is connected, and what it asks is what was asked before.
+        Source: Hermes 0.22, agent/chat_completion_helpers.py (cancelled_attempt_late_connect).
+        """
+        cut: set[str] = set()
+        for request in self.play_on.prompts:
+            is_cut = request.number in self.play_on.real.stage.model.taken_back
+            if is_cut and everything_in(request) in cut:
+                continue
+            if is_cut:
+                cut.add(everything_in(request))
+            yield request
+
     def _prompts(self) -> Sequence[tuple[Request, Tag]]:
         """Return the prompts of this load, each with the question it is about."""
         own = {each.word for each in self.questions}
-        found = [(each, tags_in(each.prompt)) for each in self.play_on.prompts]
+        found = [(each, tags_in(each.prompt)) for each in self._meant()]
         return [(each, tags[-1]) for each, tags in found if tags and tags[-1].word in own]
 
     def _two_at_once(self) -> Iterator[str]:
