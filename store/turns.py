@@ -129,14 +129,17 @@ def find_all(db: Database, scope: str, message_ids: Collection[str]) -> dict[str
 def held_among(
     db: Database, scope: str, session_key: str, session_token: str, message_ids: Collection[str]
 ) -> frozenset[str]:
-    """Return which of these messages need not be told to a conversation any more.
+    """Return which of these messages are not told to a conversation beside another.
 
-    Its own triggers, and commands: they ran, and are no part of any conversation.
+    Its own triggers, also those that wait: told now, their words would stay in the transcript
+    when they are changed or deleted before their run. And commands: they ran, and are no part of
+    any conversation.
     """
     marks = ", ".join("?" * len(message_ids))
     sql = (
         f"select message_id from turns where scope = ? and message_id in ({marks}) "  # noqa: S608
-        "and session_key = ? and (session_token = ? or state = 'bypassed')"
+        "and session_key = ? "
+        "and (session_token = ? or state in ('bypassed', 'admitted', 'queued'))"
     )
     found = db.conn.execute(sql, (scope, *message_ids, session_key, session_token))
     return frozenset(message_id for (message_id,) in found)

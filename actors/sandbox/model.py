@@ -14,7 +14,11 @@ their markers, does not.
 
 import json
 import re
+import select
+import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -44,6 +48,8 @@ class Request:
     """The whole conversation as the agent sent it."""
     tools: tuple[str, ...]
     is_streamed: bool
+    beside: tuple[int, ...] = ()
+    """Requests that were still being answered when it came; one whose asker hung up was not."""
 
     @property
     def prompt(self) -> str:
@@ -149,6 +155,8 @@ class ScriptedModel:
         """
         self._script = script
         self._received: list[Request] = []
+        self._under_way: list[int] = []
+        self._taken_back: set[int] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server = _Server(self)
@@ -193,13 +201,46 @@ class ScriptedModel:
                 messages=tuple(body.get("messages") or ()),
                 tools=tuple(named),
                 is_streamed=body.get("stream") is True,
+                beside=tuple(self._under_way),
             )
             self._received.append(request)
+            self._under_way.append(request.number)
         return request, reply_to(request, self._script)
 
-    def pause(self, seconds: float) -> None:
-        """Wait so long, or until the server is stopped."""
-        self._closing.wait(seconds)
+    @property
+    def taken_back(self) -> frozenset[int]:
+        """Numbers of the requests whose asker hung up before they were answered."""
+        with self._lock:
+            return frozenset(self._taken_back)
+
+    def take_back(self, request: Request) -> None:
+        """Take down that the asker of a request hung up."""
+        with self._lock:
+            self._taken_back.add(request.number)
+
+    def settle(self, request: Request) -> None:
+        """Take down that a request is answered, or that nobody waits for its answer.
+
+        Before the last byte, with which the asker goes on; said twice, it is once.
+        """
+        with self._lock:
+            self._under_way = [each for each in self._under_way if each != request.number]
+
+    def pause(self, seconds: float, asker: socket.socket) -> None:
+        """Wait so long, or until the server is stopped.
+
+        Raises:
+            ConnectionResetError: the asker hung up.
+        """
+        until = time.monotonic() + seconds
+        while (left_s := until - time.monotonic()) > 0 and not self._closing.is_set():
+            heard, _, _ = select.select([asker], [], [], min(left_s, LOOK_FOR_END_S))
+            if not heard:
+                continue
+            if not asker.recv(1, socket.MSG_PEEK):
+                message = "the asker wants no more"
+                raise ConnectionResetError(message)
+            self._closing.wait(min(left_s, LOOK_FOR_END_S))  # the next request, ahead of time
 
 
 class _Server(ThreadingHTTPServer):
@@ -208,6 +249,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, model: ScriptedModel) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.model = model
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of an asker who hung up between two requests."""
+        if not isinstance(sys.exception(), ConnectionResetError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -237,12 +283,22 @@ class _Handler(BaseHTTPRequestHandler):
             return
         model = cast("_Server", self.server).model
         request, reply = model.answer(json.loads(raw))
+        try:
+            self._reply(model, request, reply)
+        except (BrokenPipeError, ConnectionResetError):
+            model.take_back(request)
+            self.close_connection = True  # the agent was stopped and wants no more
+        finally:
+            model.settle(request)
+
+    def _reply(self, model: ScriptedModel, request: Request, reply: Reply) -> None:
         if reply.status != HTTPStatus.OK:
             self._send_json(reply.status, _error("the script says so"))
         elif request.is_streamed:
             self._stream(model, request, reply)
         else:
-            model.pause(reply.wait_s)
+            model.pause(reply.wait_s, self.connection)
+            model.settle(request)
             self._send_json(HTTPStatus.OK, _completion(request, reply))
 
     def _stream(self, model: ScriptedModel, request: Request, reply: Reply) -> None:
@@ -251,14 +307,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         deltas = list(_deltas(reply))
-        try:
-            for delta in deltas:
-                model.pause(reply.wait_s / len(deltas))
-                self._send_piece(json.dumps(_chunk(request, delta)))
-            self._send_piece("[DONE]")
-            self.wfile.write(b"0\r\n\r\n")
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the agent was stopped and wants no more
+        for number, delta in enumerate(deltas, start=1):
+            model.pause(reply.wait_s / len(deltas), self.connection)
+            if number == len(deltas):
+                model.settle(request)
+            self._send_piece(json.dumps(_chunk(request, delta)))
+        self._send_piece("[DONE]")
+        self.wfile.write(b"0\r\n\r\n")
 
     def _send_piece(self, data: str) -> None:
         event = f"data: {data}\n\n".encode()

@@ -24,7 +24,10 @@ SOCKET = "puppet.sock"
 STUBBORN = {
     "name": "stubborn",
     "description": "takes its time",
-    "parameters": {"type": "object", "properties": {"seconds": {"type": "number"}}},
+    "parameters": {
+        "type": "object",
+        "properties": {"seconds": {"type": "number"}, "word": {"type": "string"}},
+    },
 }
 
 
@@ -51,8 +54,15 @@ class Strings:
         return told["what"], told["took_s"]
 
     async def steps(self) -> Sequence[tuple[str, str]]:
-        """Return what agents did so far: `began` or `ended` and the session, or a tool."""
+        """Return what agents did so far: `began` or `ended` and the session.
+
+        Or `tool` and the word it was called with; without one, its name.
+        """
         return [(name, session) for name, session in await self._call(do="steps")]
+
+    async def busy_mode(self) -> str:
+        """Return what the gateway does with a message that comes while a run is under way."""
+        return str(await self._call(do="mode"))
 
     async def _call(self, **what: object) -> Any:  # noqa: ANN401 - JSON
         path = self.home / SOCKET
@@ -89,13 +99,16 @@ class Puppet:
         with self._lock:
             self._steps.append(("ended", session_id))
 
-    def stubborn(self, arguments: Mapping[str, float], **rest: object) -> str:
-        """Take so many seconds, whatever happens meanwhile; the tool of that name."""
+    def stubborn(self, arguments: Mapping[str, Any], **rest: object) -> str:
+        """Take so many seconds, whatever happens meanwhile; the tool of that name.
+
+        A word among the arguments comes back in what it tells.
+        """
         del rest
         with self._lock:
-            self._steps.append(("tool", "stubborn"))
+            self._steps.append(("tool", arguments.get("word", "stubborn")))
         time.sleep(arguments["seconds"])
-        return json.dumps({"waited": arguments["seconds"]})
+        return json.dumps({"waited": arguments["seconds"], "word": arguments.get("word", "")})
 
     def attach(self, gateway: object, **rest: object) -> None:
         """Learn the gateway from its first message, and open the socket."""
@@ -119,6 +132,8 @@ class Puppet:
         if call["do"] == "steps":
             with self._lock:
                 return list(self._steps)
+        if call["do"] == "mode":
+            return self._gateway._busy_input_mode  # noqa: SLF001
         adapters = self._gateway.adapters.items()
         port = next(each for name, each in adapters if name.value == "chatto")._port  # noqa: SLF001
         began = time.monotonic()

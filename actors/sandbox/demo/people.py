@@ -51,6 +51,16 @@ class Participant:
         """
         return await self._server.post(Post(room_id, thread, reply_to, body))
 
+    async def edit(self, room_id: str, message_id: str, body: str) -> None:
+        """Give a message other words; somebody else's only as one who may manage messages."""
+        await self._call(
+            "messages", "update_message", room_id=room_id, event_id=message_id, body=body
+        )
+
+    async def delete(self, room_id: str, message_id: str) -> None:
+        """Delete a message."""
+        await self._call("messages", "delete_message", room_id=room_id, event_id=message_id)
+
     def stream(self) -> AsyncGenerator[StreamEvent, None]:
         """Return what happens in all rooms of this account, from when it is opened on."""
         return self._server.stream()

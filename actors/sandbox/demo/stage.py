@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -54,6 +54,7 @@ async def open_stage(
     server: str | None,
     script: Script,
     config: Mapping[str, object] | None = None,
+    people: Sequence[str] = PEOPLE,
 ) -> AsyncIterator[Stage]:
     """Set the stage, and leave nothing of it behind, whatever happens.
 
@@ -62,6 +63,7 @@ async def open_stage(
         server: address of a running server with the sandbox's accounts; None: start one.
         script: of the model.
         config: blocks of the gateway's `config.yaml` in place of ours; None: none.
+        people: logins of those who are in the room and may talk to the agent; Alice is one.
 
     Raises:
         StageError: the server did not start.
@@ -71,13 +73,13 @@ async def open_stage(
     async with AsyncExitStack() as stack:
         url = server or await _start_server(stack, screen)
         model = stack.enter_context(ScriptedModel(script))
-        gateway = await GatewayProcess.start(_setup(url, model, config))
+        gateway = await GatewayProcess.start(_setup(url, model, config, people))
         stack.push_async_callback(gateway.aclose)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         watcher = Watcher(screen)
         with screen.during("Starting the Hermes gateway"):
-            scene, agent = await _gather_people(url, watcher)
+            scene, agent = await _gather_people(url, watcher, people)
             for person in scene.people.values():
                 await tasks.start(partial(watcher.follow, person))
             try:
@@ -106,20 +108,27 @@ async def _start_server(stack: AsyncExitStack, screen: Screen) -> str:
     return line.split()[-1]
 
 
-def _setup(url: str, model: ScriptedModel, config: Mapping[str, object] | None) -> GatewaySetup:
+def _setup(
+    url: str,
+    model: ScriptedModel,
+    config: Mapping[str, object] | None,
+    people: Sequence[str],
+) -> GatewaySetup:
     variables = {
         "CHATTO_URL": url,
         "CHATTO_LOGIN": AGENT,
         "CHATTO_PASSWORD": f"{AGENT}-pass-1",
-        "CHATTO_ALLOWED_USERS": ",".join(PEOPLE),
+        "CHATTO_ALLOWED_USERS": ",".join(people),
     }
     return GatewaySetup(model.base_url, variables, config)
 
 
-async def _gather_people(url: str, watcher: Watcher) -> tuple[Scene, Participant]:
+async def _gather_people(
+    url: str, watcher: Watcher, logins: Sequence[str]
+) -> tuple[Scene, Participant]:
     """Sign everybody in and bring them together in a new room."""
     owner, agent = await sign_in(url, OWNER), await sign_in(url, AGENT)
-    people = {login: await sign_in(url, login) for login in PEOPLE}
+    people = {login: await sign_in(url, login) for login in logins}
     taken = await owner.rooms()
     name = ROOM if ROOM not in taken else f"{ROOM}-{secrets.token_hex(3)}"
     room_id = await owner.make_room(name)

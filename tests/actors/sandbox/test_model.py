@@ -151,3 +151,19 @@ def test_stopping_does_not_wait_for_an_answer_that_takes_long() -> None:
             status = answer.status_code
 
     assert status == 200
+
+
+def test_who_asks_while_another_is_answered_is_seen_beside_it(
+    model: ScriptedModel, http: httpx.Client
+) -> None:
+    """So a test can tell that two agents were at work at once; hanging up is an end, too."""
+    slow = body("{{wait 20}} {{say late}}", is_streamed=True)
+    quick = body("{{say soon}}", is_streamed=True)
+
+    with http.stream("POST", "chat/completions", json=slow):
+        http.post("chat/completions", json=quick)
+        http.post("chat/completions", json=quick)
+    while model.requests[-1].beside or len(model.requests) == 3:
+        http.post("chat/completions", json=quick)
+
+    assert [request.beside for request in model.requests[:3]] == [(), (1,), (1,)]
