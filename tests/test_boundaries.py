@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import pytest
+
 from hermes_chatto.scripts import boundaries
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.scripts import boundaries
 from hermes_chatto.scripts.environment import Packages
 

@@ -1,6 +1,7 @@
 """The tools that read the code are part of the suite: one command tells everything."""
 
 import pytest
+
 from hermes_chatto.scripts import gates
 
 

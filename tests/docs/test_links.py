@@ -1,6 +1,7 @@
 """Whoever follows a link in the documents arrives."""
 
 import pytest
+
 from hermes_chatto.tests.docs.documents import NAMES, ROOT, anchors, links, sections, text_of
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+
 from hermes_chatto.actors.hermes.settings import settings_rows
 from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.machines.chart import Chart

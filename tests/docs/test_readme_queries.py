@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.tests.docs.conftest import Day
 from hermes_chatto.tests.docs.documents import code_blocks, text_of
 

@@ -4,6 +4,7 @@ import re
 import stat
 
 import pytest
+
 from hermes_chatto.tests.docs.conftest import Day
 from hermes_chatto.tests.docs.documents import text_of
 

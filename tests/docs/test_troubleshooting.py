@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.actors.bootstrap import open_state
 from hermes_chatto.actors.chatto.address import parse_address
 from hermes_chatto.actors.chatto.channel import foreign_protocol

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
+
 from hermes_chatto.actors.sandbox.model import Request
 
 from .minds import PEOPLE, Play, Tag, asked, everything_in, tags_in, tooled

@@ -16,6 +16,7 @@ from typing import Final
 
 import anyio
 from anyio.abc import TaskStatus
+
 from hermes_chatto.actors.sandbox.demo.people import OWNER
 from hermes_chatto.actors.sandbox.demo.screen import Screen
 from hermes_chatto.actors.sandbox.demo.stage import open_stage

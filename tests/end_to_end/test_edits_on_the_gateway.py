@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
+
 from hermes_chatto.actors.sandbox.demo.people import OWNER
 
 from .load import Load

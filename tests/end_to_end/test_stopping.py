@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.demo.screen import Screen
 from hermes_chatto.actors.sandbox.demo.stage import open_stage
 from hermes_chatto.actors.sandbox.model import echo

@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from statemachine.exceptions import TransitionNotAllowed
+
 from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.machines.chart import Chart
 from hermes_chatto.machines.connection import Account, ConnectionRecord, Loss, Subscription
@@ -14,7 +16,6 @@ from hermes_chatto.machines.prompt import Opened, PromptRecord, Settled, Withdra
 from hermes_chatto.machines.room_session import RoomSessionRecord, Skip
 from hermes_chatto.machines.thread import Advance, Frontier, ThreadRecord, Undo
 from hermes_chatto.machines.turn import Cancel, Cause, Ending, Fold, Reason, TurnRecord
-from statemachine.exceptions import TransitionNotAllowed
 
 AnyChart = type[Chart[Any]]
 

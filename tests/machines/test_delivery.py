@@ -4,6 +4,11 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from statemachine.exceptions import TransitionNotAllowed
+
 from hermes_chatto.machines.delivery import (
     OUTCOME_UNKNOWN,
     DeliveryChart,
@@ -12,10 +17,6 @@ from hermes_chatto.machines.delivery import (
     Refusal,
 )
 from hermes_chatto.machines.driver import Driver
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from statemachine.exceptions import TransitionNotAllowed
 
 LEGAL = {
     name: {str(event) for moved in state.transitions for event in moved.events}

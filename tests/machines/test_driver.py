@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from statemachine.exceptions import TransitionNotAllowed
+
 from hermes_chatto.machines.chart import Chart, State
 from hermes_chatto.machines.driver import (
     Driver,
@@ -13,7 +15,6 @@ from hermes_chatto.machines.driver import (
     Step,
     UnknownStateError,
 )
-from statemachine.exceptions import TransitionNotAllowed
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from hermes_chatto import machines
 from hermes_chatto.machines.catalogue import CHARTS, TABLES
 from hermes_chatto.machines.chart import Chart, State

@@ -1,6 +1,7 @@
 """How a question of the agent may end."""
 
 import pytest
+
 from hermes_chatto.machines.driver import Driver
 from hermes_chatto.machines.prompt import (
     Opened,

@@ -1,6 +1,7 @@
 """A session is told about the room once, or never."""
 
 import pytest
+
 from hermes_chatto.machines.driver import Driver
 from hermes_chatto.machines.room_session import RoomSessionChart, RoomSessionRecord, Skip
 

@@ -4,12 +4,13 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
-from hermes_chatto.machines.driver import Driver
-from hermes_chatto.machines.thread import Advance, Frontier, ThreadChart, ThreadRecord, Undo
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from statemachine.exceptions import TransitionNotAllowed
+
+from hermes_chatto.machines.driver import Driver
+from hermes_chatto.machines.thread import Advance, Frontier, ThreadChart, ThreadRecord, Undo
 
 DRIVER = Driver(ThreadChart, ThreadRecord())
 """One for all tests: it holds nothing of the records it served."""

@@ -4,6 +4,11 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from statemachine.exceptions import TransitionNotAllowed
+
 from hermes_chatto.machines.driver import Driver
 from hermes_chatto.machines.turn import (
     Cancel,
@@ -14,10 +19,6 @@ from hermes_chatto.machines.turn import (
     TurnChart,
     TurnRecord,
 )
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from statemachine.exceptions import TransitionNotAllowed
 
 STATES = TurnChart.states_map
 LEGAL = {

@@ -1,6 +1,8 @@
 """The table of edits, deletions and everything else leaves no pair of state and event open."""
 
 import pytest
+from statemachine.exceptions import TransitionNotAllowed
+
 from hermes_chatto.machines.driver import Driver
 from hermes_chatto.machines.turn import TurnChart, TurnRecord
 from hermes_chatto.machines.turn_edits import (
@@ -11,7 +13,6 @@ from hermes_chatto.machines.turn_edits import (
     cells,
     events,
 )
-from statemachine.exceptions import TransitionNotAllowed
 
 STATES = tuple(TurnChart.states_map)
 ANYWHERE = {"retract", "repeat", "ignore_edit"}

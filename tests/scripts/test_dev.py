@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.tests.scripts.checkouts import ROOT, Checkout
 
 

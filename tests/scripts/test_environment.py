@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.tests.scripts.checkouts import (
     LOCKS,
     Checkout,

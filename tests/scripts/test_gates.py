@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.scripts import gates
 from hermes_chatto.tests.scripts.checkouts import ROOT, Checkout
 

@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+
 from hermes_chatto.scripts.trouble import SetupError, explain_install, explain_os_error
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store.database import open_database
 from hermes_chatto.tests.store.samples import NOW
-from sqlite_utils import Database
 
 
 @pytest.fixture

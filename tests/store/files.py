@@ -9,6 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from sqlite_utils import Database
+
 from hermes_chatto.store import turns
 from hermes_chatto.store.database import (
     Opened,
@@ -17,7 +19,6 @@ from hermes_chatto.store.database import (
 )
 from hermes_chatto.store.turns import TurnRow
 from hermes_chatto.tests.store.samples import NOW, receive
-from sqlite_utils import Database
 
 OPENER = Path(__file__).with_name("opener.py")
 SAFE_FOR_WAL = (3, 51, 3)

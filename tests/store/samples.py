@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlite_utils import Database
+
 from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.store import glossary, outbox, transitions, turns
 from hermes_chatto.store.connection import ConnectionRow
@@ -14,7 +16,6 @@ from hermes_chatto.store.room_sessions import RoomSessionRow
 from hermes_chatto.store.threads import ThreadRow
 from hermes_chatto.store.transitions import TransitionRow
 from hermes_chatto.store.turns import TurnRow
-from sqlite_utils import Database
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 SCOPE = "default"

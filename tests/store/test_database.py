@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store import turns
 from hermes_chatto.store.database import (
     FileLockedError,
@@ -33,7 +35,6 @@ from hermes_chatto.tests.store.files import (
     umask,
 )
 from hermes_chatto.tests.store.samples import NOW, receive, turn
-from sqlite_utils import Database
 
 # --- whose it is --------------------------------------------------------------------------------
 

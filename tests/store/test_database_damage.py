@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.store.database import (
     FileLockedError,
     open_database,

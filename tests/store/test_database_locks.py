@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.store.database import (
     FileLockedError,
     StoreError,

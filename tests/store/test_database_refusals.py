@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.store import turns
 from hermes_chatto.store.database import (
     FolderNotWritableError,

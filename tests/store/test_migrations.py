@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store.database import open_database
 from hermes_chatto.tests.store.samples import NOW, receive
-from sqlite_utils import Database
 
 SCRIPT = Path(__file__).resolve().parents[2] / "store" / "migrations.py"
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store import (
     connection,
     ignored,
@@ -15,7 +17,6 @@ from hermes_chatto.store import (
 )
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import SCOPE, at, part, step, turn
-from sqlite_utils import Database
 
 CALLS: dict[str, Callable[[Database], object]] = {
     "turns.receive": lambda db: turns.receive(db, turn("m9")),

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.actors.runtime.store_thread import StoreThread
 from hermes_chatto.store import outbox, transitions, turns
 from hermes_chatto.store.database import open_database
 from hermes_chatto.tests.store.samples import NOW, at, part, step, turn
-from sqlite_utils import Database
 
 QUESTIONS = (
     ("tables", "--counts"),

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store import (
     connection,
     glossary,
@@ -19,7 +21,6 @@ from hermes_chatto.store.glossary import EntryRow
 from hermes_chatto.store.rows import MissingRowError
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import SCOPE, at, part, post, receive, step, turn
-from sqlite_utils import Database
 
 # --- one field at a time ------------------------------------------------------------------------
 

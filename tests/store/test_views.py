@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store import connection, outbox, threads, turns
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import (
@@ -20,7 +22,6 @@ from hermes_chatto.tests.store.samples import (
     turn,
     view,
 )
-from sqlite_utils import Database
 
 ENDS: dict[str, dict[str, Any]] = {
     "refused": {"reason": "author_not_allowed"},

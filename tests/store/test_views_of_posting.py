@@ -4,6 +4,8 @@ import itertools
 from typing import Any
 
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.store import connection, threads
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import (
@@ -18,7 +20,6 @@ from hermes_chatto.tests.store.samples import (
     tell,
     view,
 )
-from sqlite_utils import Database
 
 # --- deliveries ---------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterator
 
 import pytest
 from blockbuster import BlockBuster, blockbuster_ctx
+
 from hermes_chatto.actors.sandbox.server.sandbox import Sandbox
 from hermes_chatto.actors.sandbox.venue import ACCOUNTS, OWNER, Venue
 

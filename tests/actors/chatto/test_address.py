@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+
 from hermes_chatto.actors.chatto.address import ServerAddress, parse_address
 from hermes_chatto.actors.sessions.errors import NotChattoError
 

@@ -5,6 +5,8 @@ from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
+from websockets.asyncio.server import ServerConnection
+
 from hermes_chatto.actors.chatto.client import ChattoServer
 from hermes_chatto.actors.chatto.credential import Password, Token
 from hermes_chatto.actors.chatto.pb import realtime as pb
@@ -23,7 +25,6 @@ from hermes_chatto.actors.sessions.errors import (
 )
 from hermes_chatto.actors.sessions.ports import Post
 from hermes_chatto.actors.sessions.stream_events import StreamOpened
-from websockets.asyncio.server import ServerConnection
 
 POSTING = "MessageService/CreateMessage"
 

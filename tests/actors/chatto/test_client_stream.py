@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.chatto.client import ChattoServer
 from hermes_chatto.actors.chatto.credential import Password
 from hermes_chatto.actors.sandbox.venue import ACCOUNTS, OWNER, Venue

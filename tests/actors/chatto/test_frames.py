@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+
 from hermes_chatto.actors.chatto.frames import event_of
 from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import realtime as pb

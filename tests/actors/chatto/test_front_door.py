@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
+
 from hermes_chatto.actors.chatto.address import parse_address
 from hermes_chatto.actors.chatto.credential import Password
 from hermes_chatto.actors.chatto.front_door import FrontDoor

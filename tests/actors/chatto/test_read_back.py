@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import timeline as pb
 from hermes_chatto.actors.chatto.read_back import CLOCK_TOLERANCE, Wanted

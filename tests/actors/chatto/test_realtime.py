@@ -8,6 +8,9 @@ from typing import NoReturn, TypeAlias
 
 import anyio
 import pytest
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
 from hermes_chatto.actors.chatto.limits import Limits
 from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import realtime as pb
@@ -16,8 +19,6 @@ from hermes_chatto.actors.chatto.refusals import TokenRefusedError
 from hermes_chatto.actors.sandbox.odd_servers import Hangup, OddServer, OddStream, Page, Silence
 from hermes_chatto.actors.sessions.errors import ProtocolNotSpokenError, StreamLostError
 from hermes_chatto.actors.sessions.stream_events import MessageRetracted, PersonDeleted
-from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
 
 LIMITS = Limits(handshake_timeout_s=5, heartbeat_s=5)
 Talk: TypeAlias = Callable[[ServerConnection], Awaitable[None]]

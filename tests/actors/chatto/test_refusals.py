@@ -3,6 +3,7 @@
 from http import HTTPStatus
 
 import pytest
+
 from hermes_chatto.actors.chatto.refusals import (
     Failure,
     TokenRefusedError,

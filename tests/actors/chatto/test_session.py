@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.chatto.credential import Credential, Password, Token
 from hermes_chatto.actors.chatto.limits import Limits
 from hermes_chatto.actors.chatto.resources import Proto

@@ -3,6 +3,7 @@
 import anyio
 import anyio.lowlevel
 import pytest
+
 from hermes_chatto.actors.chatto.credential import Password, Token
 from hermes_chatto.actors.chatto.tokens import TokenKeeper
 from hermes_chatto.actors.sessions.errors import CredentialRefusedError

@@ -15,6 +15,7 @@ os.environ["HERMES_HOME"] = tempfile.mkdtemp(prefix="hermes-chatto-tests-")
 os.environ.setdefault("TMPDIR", tempfile.gettempdir())
 
 from gateway.platform_registry import PlatformEntry, platform_registry
+
 from hermes_chatto.actors.hermes.adapter import PLATFORM_NAME
 
 atexit.register(shutil.rmtree, os.environ["HERMES_HOME"], ignore_errors=True)

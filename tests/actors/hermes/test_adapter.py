@@ -9,6 +9,7 @@ import anyio
 import pytest
 from gateway.config import PlatformConfig
 from gateway.platforms.base import MessageEvent
+
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.profile import Profile
 from hermes_chatto.actors.hermes.session_ends import SessionEnds

@@ -7,6 +7,7 @@ from agent.secret_scope import (
     set_multiplex_context,
     set_secret_scope,
 )
+
 from hermes_chatto.actors.hermes.environment import profile_variable
 
 

@@ -10,6 +10,7 @@ from gateway.config import GatewayConfig, HomeChannel, Platform, PlatformConfig
 from gateway.pairing import PairingStore
 from gateway.platforms.base import MessageEvent
 from gateway.run import GatewayRunner
+
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.profile import Profile
 from hermes_chatto.actors.hermes.session_ends import SessionEnds

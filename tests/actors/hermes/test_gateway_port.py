@@ -11,6 +11,7 @@ import anyio
 import pytest
 from gateway.config import Platform, PlatformConfig
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent, SendResult
+
 from hermes_chatto.actors.hermes.events import key_of_source
 from hermes_chatto.actors.hermes.gateway_port import DEAD_SLOT_S, GatewayPort
 from hermes_chatto.actors.hermes.settings import Settings

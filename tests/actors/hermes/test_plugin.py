@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from gateway.config import PlatformConfig
+
 from hermes_chatto.actors.hermes import plugin
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 

@@ -1,8 +1,9 @@
 """What runs ask their person, in the gateway's own register."""
 
 import pytest
-from hermes_chatto.actors.hermes.questions import is_asking, take_back
 from tools import clarify_gateway
+
+from hermes_chatto.actors.hermes.questions import is_asking, take_back
 
 KEY = "agent:main:chatto:thread:R1:m1"
 

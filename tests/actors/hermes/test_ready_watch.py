@@ -1,6 +1,7 @@
 """Whoever waits for a key is told once, as soon as it is free."""
 
 import anyio
+
 from hermes_chatto.actors.hermes.ready_watch import ReadyWatch
 
 LOOK_S = 0.001

@@ -18,11 +18,12 @@ from gateway.platforms.base import (
     SendResult,
 )
 from gateway.session import SessionSource
+from hermes_state import SessionDB  # type: ignore[import-untyped]
+
 from hermes_chatto.actors.hermes.events import key_of_source
 from hermes_chatto.actors.hermes.run_control import RunControl
 from hermes_chatto.actors.hermes.runs import Runs
 from hermes_chatto.actors.sessions.ports import RunStop
-from hermes_state import SessionDB  # type: ignore[import-untyped]
 
 KEY = "agent:main:chatto:thread:R1:T1"
 SESSION = "20260101_000000_abc"

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.hermes.runs import FORGOTTEN_AFTER_S, Run, Runs
 
 KEY = "agent:main:chatto:thread:R1:T1"

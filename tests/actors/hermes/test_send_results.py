@@ -2,6 +2,7 @@
 
 import pytest
 from gateway.platforms.base import BasePlatformAdapter
+
 from hermes_chatto.actors.hermes.send_results import not_posted, said_to_gateway
 from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState
 

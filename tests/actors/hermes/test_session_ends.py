@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import anyio
+
 from hermes_chatto.actors.hermes.session_ends import SessionEnds
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import get_args, get_type_hints
 
 import pytest
+
 from hermes_chatto.actors.hermes.settings import (
     Settings,
     SettingsError,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.actors.hermes.settings_pages import manifest_entries, settings_table
 
 ROOT = Path(__file__).parents[3]

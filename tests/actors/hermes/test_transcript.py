@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hermes_state import SessionDB  # type: ignore[import-untyped]
+
 from hermes_chatto.actors.hermes.transcript import (
     Removal,
     Transcript,
     TranscriptBusyError,
 )
-from hermes_state import SessionDB  # type: ignore[import-untyped]
 
 SESSION = "20260101_000000_abc"
 HOLDER = "pid=1:turn=t1:platform=chatto"

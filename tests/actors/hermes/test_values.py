@@ -1,6 +1,7 @@
 """What the operator writes, and what it becomes."""
 
 import pytest
+
 from hermes_chatto.actors.hermes.values import (
     JunkError,
     Kind,

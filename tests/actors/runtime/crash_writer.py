@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 import anyio
+
 from hermes_chatto.actors.runtime.store_thread import StoreThread
 
 WRITERS = 8

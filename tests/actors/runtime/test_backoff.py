@@ -3,6 +3,7 @@
 from itertools import islice
 
 import pytest
+
 from hermes_chatto.actors.runtime.backoff import SHORTEST_S, backoff, equal_jitter
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.runtime.clock import Clock, ManualClock, SystemClock, utc_text
 
 

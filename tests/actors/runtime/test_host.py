@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import TaskGroup
+
 from hermes_chatto.actors.runtime.host import (
     HostEndedError,
     HostRunningError,

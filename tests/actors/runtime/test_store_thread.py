@@ -13,6 +13,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.actors.runtime.clock import ManualClock
 from hermes_chatto.actors.runtime.store_thread import (
     StoreBusyError,
@@ -22,7 +24,6 @@ from hermes_chatto.actors.runtime.store_thread import (
     StoreThread,
     StoreUnavailableError,
 )
-from sqlite_utils import Database
 
 
 class ExitNow(BaseException):

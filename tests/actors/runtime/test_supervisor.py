@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio.abc import TaskGroup
+
 from hermes_chatto.actors.runtime.clock import ManualClock, SystemClock
 from hermes_chatto.actors.runtime.supervisor import (
     Address,

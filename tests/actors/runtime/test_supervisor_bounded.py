@@ -9,10 +9,11 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-from hermes_chatto.actors.runtime.clock import SystemClock
-from hermes_chatto.actors.runtime.supervisor import Address, Kind, Stats, Supervisor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from hermes_chatto.actors.runtime.clock import SystemClock
+from hermes_chatto.actors.runtime.supervisor import Address, Kind, Stats, Supervisor
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """What a gateway of ours meets of the reader's own settings: nothing."""
 
 import pytest
+
 from hermes_chatto.actors.sandbox.gateway_process import CHECKOUT, clean_environment
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox import guardian
 from hermes_chatto.actors.sandbox.guarded import GuardedProgram, ProgramEndedError
 

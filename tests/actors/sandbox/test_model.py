@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 import pytest
+
 from hermes_chatto.actors.sandbox.model import (
     Reply,
     Request,

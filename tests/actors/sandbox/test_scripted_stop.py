@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.scripted_gateway import ScriptedGateway
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import (

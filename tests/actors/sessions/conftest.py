@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.actors.sandbox.stage import Colleague, colleague
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+
 from hermes_chatto.actors.chatto.client import ChattoServer
 from hermes_chatto.actors.chatto.credential import Password
 from hermes_chatto.actors.runtime.clock import SystemClock

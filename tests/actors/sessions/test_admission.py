@@ -4,6 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hermes_chatto.actors.sessions.admission import (
     Admitted,
     Bypassed,
@@ -19,8 +22,6 @@ from hermes_chatto.actors.sessions.admission import (
 )
 from hermes_chatto.actors.sessions.facts import Message, Room, RoomKind
 from hermes_chatto.actors.sessions.policy import FollowUps, Policy
-from hypothesis import given
-from hypothesis import strategies as st
 
 HERMES, ALICE = "Uhermes", "Ualice"
 CHANNEL = Room("R1", "Ops", RoomKind.CHANNEL, is_member=True, is_archived=False)

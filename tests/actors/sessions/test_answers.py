@@ -1,6 +1,7 @@
 """Where the agent answers, in how many parts, and what a failing post does."""
 
 import anyio
+
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Open, Posted
 from hermes_chatto.actors.sessions.ports import TurnOrder

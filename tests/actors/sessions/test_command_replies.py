@@ -1,6 +1,7 @@
 """What a command says goes to whoever gave it, whatever it ended."""
 
 import anyio
+
 from hermes_chatto.actors.sandbox.stage import Open
 from hermes_chatto.actors.sessions.ports import TurnOrder
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import anyio
 import httpx
 import pytest
+
 from hermes_chatto.actors.chatto.credential import Password, Token
 from hermes_chatto.actors.chatto.limits import Limits as EdgeLimits
 from hermes_chatto.actors.sandbox.server.realtime import Timing

@@ -4,6 +4,7 @@ from collections import Counter
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.scripted_gateway import Session
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import ContextLimits, Policy

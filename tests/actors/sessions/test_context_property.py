@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from hermes_chatto.actors.sandbox.scripted_gateway import Session
 from hermes_chatto.actors.sandbox.stage import Colleague, colleague
 from hermes_chatto.actors.sessions.policy import ContextLimits, FollowUps, Policy
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 POLICY = Policy(allowed_user_entries=("alice", "bob"), follow_ups=FollowUps.OFF)
 DRAINED_AFTER = 80  # questions; more than any of the backlogs needs

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import anyio
+
 from hermes_chatto.actors.chatto.credential import Token
 from hermes_chatto.actors.sandbox.agent_faults import AgentFaults
 from hermes_chatto.actors.sandbox.server.faults import Call

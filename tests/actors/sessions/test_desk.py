@@ -7,6 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
+from sqlite_utils import Database
+
 from hermes_chatto.actors.runtime.clock import SystemClock
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
@@ -19,7 +21,6 @@ from hermes_chatto.actors.sessions.ports import (
     TurnOrder,
 )
 from hermes_chatto.actors.sessions.services import Limits
-from sqlite_utils import Database
 
 POST = "MessageService/CreateMessage"
 TYPING = "RoomService/UpdateTypingIndicator"

@@ -1,6 +1,7 @@
 """Handed cases about edits at awkward moments: late, early, as a command, as an approval."""
 
 import anyio
+
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import Policy, Revisions, Signs
 

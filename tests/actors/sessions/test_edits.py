@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.server.editing import Editing
 from hermes_chatto.actors.sandbox.server.posting import Posting
 from hermes_chatto.actors.sandbox.server.rows import Message

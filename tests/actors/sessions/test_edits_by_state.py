@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import Policy, Revisions, Signs
 from hermes_chatto.actors.sessions.ports import HandOver, TurnOrder

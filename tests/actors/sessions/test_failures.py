@@ -5,6 +5,7 @@ from datetime import datetime
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.facts import Account, Message, Page, Person, Place, Room
 from hermes_chatto.actors.sessions.ports import (

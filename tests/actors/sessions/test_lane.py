@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import anyio
+
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.ports import (

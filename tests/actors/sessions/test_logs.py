@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.chatto.credential import Password, Token
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script

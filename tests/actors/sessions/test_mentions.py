@@ -6,13 +6,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from hermes_chatto.actors.sessions.mentions import (
     leading_mention_end,
     mentioned_handles,
     mentions,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 CASES = Path(__file__).parents[2] / "cases" / "mentions.jsonl"
 BLOCKS = ("\n", "\n\n", "\t", "    ", ">", "> ", "- ", "1. ", "#", "\n```\n", "[z]: u", "\r")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
+
 from hermes_chatto.actors.sandbox.server.account_calls import tell_profile
 from hermes_chatto.actors.sandbox.server.frames import Event
 from hermes_chatto.actors.sandbox.server.membership import Membership

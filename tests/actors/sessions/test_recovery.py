@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
+
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions

@@ -3,10 +3,11 @@
 import time
 
 import pytest
-from hermes_chatto.actors.sessions.characters import has_visible, trim
-from hermes_chatto.actors.sessions.splitting import PART_BYTES, split
 from hypothesis import given
 from hypothesis import strategies as st
+
+from hermes_chatto.actors.sessions.characters import has_visible, trim
+from hermes_chatto.actors.sessions.splitting import PART_BYTES, split
 
 ANYTHING = st.text(st.characters())
 """Any Unicode; halves of pairs, too."""

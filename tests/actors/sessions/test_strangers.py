@@ -1,6 +1,7 @@
 """A stranger's direct message gets what the operator decided: silence, or the gateway's word."""
 
 import pytest
+
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import Policy
 from hermes_chatto.actors.sessions.ports import TurnOrder

@@ -20,15 +20,16 @@ from typing import TypeVar
 import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
 from hermes_chatto.actors.sandbox.scripted_gateway import ScriptedGateway
 from hermes_chatto.actors.sandbox.stage import Colleague, Script, colleague
 from hermes_chatto.actors.sessions.policy import FollowUps, Policy, Revisions, Signs
 from hermes_chatto.actors.sessions.ports import HandOver, Outgoing, TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.signage import sign_of
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 T = TypeVar("T")
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import anyio
+
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import Policy, Revisions
 from hermes_chatto.actors.sessions.ports import TurnOrder

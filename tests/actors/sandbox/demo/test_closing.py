@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+
 from hermes_chatto.actors.sandbox.demo.closing import commands, shown, table
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+
 from hermes_chatto.actors.sandbox.demo.story import Line, Told, Where
 from hermes_chatto.actors.sandbox.demo.verdict import judge
 from hermes_chatto.actors.sessions.facts import Message

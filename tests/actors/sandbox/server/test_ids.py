@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from hermes_chatto.actors.sandbox.server.ids import PREFIXES, DescendingIds, IdKind
 
 

@@ -11,6 +11,9 @@ import pytest
 from chattolib import ChattoClient
 from chattolib.exceptions import ChattoConnectError
 from chattolib.realtime import realtime_url
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
 from hermes_chatto.actors.sandbox.server import frames
 from hermes_chatto.actors.sandbox.server.clock import NANOSECONDS
 from hermes_chatto.actors.sandbox.server.faults import Call, NoFaults
@@ -20,8 +23,6 @@ from hermes_chatto.actors.sandbox.server.presence import LIFETIME_S, Status
 from hermes_chatto.actors.sandbox.server.realtime import BACKLOG, Timing
 from hermes_chatto.actors.sandbox.server.rooms import Room
 from hermes_chatto.actors.sandbox.server.sandbox import PortTakenError, Sandbox
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
 
 START_NS = 1_700_000_000 * NANOSECONDS
 ABNORMAL = 1006  # how a client sees an end without a closing handshake
