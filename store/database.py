@@ -287,13 +287,17 @@ def _damaged(path: Path, why: object) -> DamagedFileError:
 
 
 def _set_aside(path: Path, now: datetime) -> Path:
-    """Move a damaged file and its side files away, together and under a free name."""
+    """Move a damaged file and its side files away, together and under a free name.
+
+    The file goes last: as soon as its name is free another process makes a new one, and the
+    side files of that name are the new one's.
+    """
     try:
         target = _free_name(path, f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
-        path.rename(target)
         for suffix in SIDE_FILES:
             with suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
+        path.rename(target)
     except OSError as error:
         raise _not_writable(path, error.strerror) from error
     return target
