@@ -4,11 +4,13 @@
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
 from gateway.config import PlatformConfig
-from gateway.platforms.base import MessageEvent
+from gateway.platforms.base import MessageEvent, ProcessingOutcome
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.events import GatewayEvents
 from hermes_chatto.actors.hermes.profile import Profile
@@ -247,6 +249,24 @@ async def test_a_stopped_run_ends_cancelled(desk: WritingDesk) -> None:
         await adapter.cancel_session_processing(KEY)
 
     assert desk.runs[-1] == (KEY, "m1", RunOutcome.CANCELLED)
+
+
+@pytest.mark.parametrize("outcome", list(ProcessingOutcome))
+async def test_a_run_ends_interrupted_while_the_gateway_stops(
+    desk: WritingDesk, outcome: ProcessingOutcome
+) -> None:
+    """Whatever the hook says of it: the next start may resume it."""
+    adapter = await connected(desk)
+    source = GatewayEvents(adapter, lambda _: True).source(ORDER.place)
+    untyped: Any = adapter
+    untyped.gateway_runner = SimpleNamespace(_draining=True)
+
+    await adapter.on_processing_complete(
+        MessageEvent(text="hello", source=source, message_id="m1"), outcome
+    )
+
+    assert desk.runs == [(KEY, "m1", RunOutcome.INTERRUPTED)]
+    await adapter.disconnect()
 
 
 async def test_an_event_that_is_put_back_has_not_ended(desk: WritingDesk) -> None:
