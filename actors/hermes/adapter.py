@@ -202,13 +202,17 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     async def on_processing_complete(
         self, event: MessageEvent, outcome: ProcessingOutcome
     ) -> None:
-        """Tell that a run ended."""
+        """Tell that a run ended; nothing, when the event only waits for its run again."""
         key = key_of_source(self, event.source)
+        if self._port is not None and self._is_put_back(event, key):
+            self._port.is_ready(key)  # has it watched: the gateway may yet let go of the event
+            return
         if self._port is not None:
             in_order = outcome is not ProcessingOutcome.CANCELLED
             self._port.runs.ended(key, event.message_id, in_order=in_order)
         if self._desk is not None:
-            self._desk.run_ended(key, event.message_id, OUTCOMES[outcome])
+            ending = RunOutcome.INTERRUPTED if self._is_draining else OUTCOMES[outcome]
+            self._desk.run_ended(key, event.message_id, ending)
 
     def resolved_allowlist_user_ids(self) -> frozenset[str]:
         """Return the accounts the operator's list names, so that the gateway knows logins.
@@ -247,6 +251,24 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if self._desk is not None:
             self._desk.key_ready(session_key)
 
+    @property
+    def _is_draining(self) -> bool:
+        """Whether the gateway stops: it interrupts what runs, and means to resume it."""
+        return getattr(self.gateway_runner, "_draining", False) is True
+
+    def _is_put_back(self, event: MessageEvent, session_key: str) -> bool:
+        """Tell whether an event was not run, but put back to be given once more.
+
+        So goes every resumption after a restart: its slot was taken for it, so the first attempt
+        finds the session busy. The hooks are called each time.
+        Source: Hermes 0.22, gateway/platforms/base.py:_requeue_backoff_delay, which tells an
+        event that came back by the same two fields.
+        """
+        pending = self._pending_messages.get(session_key)
+        return pending is not None and (
+            (pending.message_id, pending.timestamp) == (event.message_id, event.timestamp)
+        )
+
     def _is_shutdown_notice(
         self, room_id: str, thread_root_id: str | None, facts: Metadata
     ) -> bool:
@@ -256,10 +278,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         marked like everything that is said on the way; only while it drains.
         Source: Hermes 0.22, gateway/run_shutdown.py:_notify_active_sessions_of_shutdown.
         """
-        is_draining = getattr(self.gateway_runner, "_draining", False) is True
         is_on_the_way = facts.get("_interim_send") is True
         is_prompt = facts.get("is_approval_prompt") is True
-        if not is_draining or not is_on_the_way or is_prompt:
+        if not self._is_draining or not is_on_the_way or is_prompt:
             return False
         home = self.config.home_channel
         is_home = home is not None and (home.chat_id, home.thread_id) == (room_id, thread_root_id)

@@ -67,6 +67,8 @@ class GatewayProcess:
         """Use `start`."""
         self._folder = folder
         self._program = program
+        self._earlier: list[GuardedProgram] = []
+        """Have ended; their guardians hold the folder."""
         self.state = StateFile(_home(folder) / "chatto" / "state.db")
 
     @property
@@ -85,13 +87,7 @@ class GatewayProcess:
         folder = Path(tempfile.mkdtemp(prefix="hermes-chatto-"))
         try:
             _furnish(folder, setup)
-            program = await GuardedProgram.start(
-                [sys.executable, "-m", "hermes_cli.main", "gateway", "run"],
-                _environment(folder),
-                folder=folder,
-                log=folder / "console.log",
-                grace_s=GRACE_S,
-            )
+            program = await _run(folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -126,9 +122,26 @@ class GatewayProcess:
         """End the gateway as an operator would; its files stay until `aclose`."""
         await self._program.stop()
 
+    async def kill(self) -> None:
+        """End the gateway where it stands; its files stay until `aclose`."""
+        await self._program.kill()
+
+    async def start_again(self) -> None:
+        """Start a gateway that has ended once more, on its files.
+
+        Returns before the plugin is connected; until it is, the state file says how the
+        connection was.
+
+        Raises:
+            OSError: nothing can be started.
+        """
+        self._earlier.append(self._program)
+        self._program = await _run(self._folder)
+
     async def aclose(self) -> None:
         """Leave no process and no folder; may be called again."""
-        await self._program.aclose()
+        for program in (self._program, *self._earlier):
+            await program.aclose()
 
     def _why(self, ended: str | None, health: Health | None) -> str:
         """Say in a few lines why it is not live."""
@@ -160,6 +173,16 @@ class _Ending:
                 await program.next_line()
         except ProgramEndedError as error:
             self.text = str(error)
+
+
+async def _run(folder: Path) -> GuardedProgram:
+    return await GuardedProgram.start(
+        [sys.executable, "-m", "hermes_cli.main", "gateway", "run"],
+        _environment(folder),
+        folder=folder,
+        log=folder / "console.log",
+        grace_s=GRACE_S,
+    )
 
 
 def _home(folder: Path) -> Path:

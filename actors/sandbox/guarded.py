@@ -91,11 +91,18 @@ class GuardedProgram:
 
     async def stop(self) -> None:
         """Ask it to end, wait until it has; a folder stays. Does nothing when it has ended."""
+        await self._end(b"stop\n")
+
+    async def kill(self) -> None:
+        """End it where it stands; a folder stays. Does nothing when it has ended."""
+        await self._end(b"kill\n")
+
+    async def _end(self, line: bytes) -> None:
         if self._has_ended:
             return
         with anyio.move_on_after(self._grace_s + INSIST_S, shield=True):
             try:
-                await self._input.send(b"stop\n")
+                await self._input.send(line)
                 while True:
                     await self.next_line()
             except ProgramEndedError:

@@ -4,9 +4,10 @@
 
 A program of its own, with the standard library alone, run as a file: it has to start at once
 and to survive its parent. The parent holds the other end of its standard input. A line there
-ends the program; the end of the input, which also comes when the parent is killed, does that and
-removes the folder besides. So every end, planned or not, takes the same path. The death signal
-of Linux was rejected: it knows nothing of grandchildren or folders, and macOS has none.
+ends the program, the line `kill` without asking it; the end of the input, which also comes when
+the parent is killed, ends it and removes the folder besides. So every end, planned or not, takes
+the same path. The death signal of Linux was rejected: it knows nothing of grandchildren or
+folders, and macOS has none.
 
 Writes one line when the program has ended: `ended` and its exit code, minus the signal's number
 if one ended it.
@@ -33,6 +34,8 @@ class Happening(Enum):
 
     STOP_WANTED = "stop"
     """A line came, or a signal."""
+    KILL_WANTED = "kill"
+    """The line `kill` came."""
     PARENT_GONE = "gone"
     """The input has ended."""
     PROGRAM_ENDED = "ended"
@@ -88,7 +91,7 @@ def _guard(
         return EXIT_NOT_STARTED
     threading.Thread(target=_wait_for, args=(program, happenings), daemon=True).start()
     why = happenings.get()
-    if why is not Happening.PROGRAM_ENDED:
+    if why in {Happening.STOP_WANTED, Happening.PARENT_GONE}:
         _end(program, grace_s)
     _signal_group(program.pid, signal.SIGKILL)  # whatever it left behind
     code = program.wait()
@@ -100,8 +103,9 @@ def _guard(
 
 def _listen(source: IO[bytes], happenings: "queue.SimpleQueue[Happening]") -> None:
     # Below the buffer: a thread that blocks inside it would hang the interpreter's end.
-    while os.read(source.fileno(), 1024):
-        happenings.put(Happening.STOP_WANTED)
+    while line := os.read(source.fileno(), 1024):
+        is_kill = line == b"kill\n"
+        happenings.put(Happening.KILL_WANTED if is_kill else Happening.STOP_WANTED)
     happenings.put(Happening.PARENT_GONE)
 
 

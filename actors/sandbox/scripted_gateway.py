@@ -118,10 +118,10 @@ class ScriptedGateway:
     def resume(self, session_key: str, order: TurnOrder | None = None) -> None:
         """Run the agent again for a turn of an earlier process, under no message ID.
 
-        Args:
-            session_key: of the conversation.
-            order: what the agent is asked; None: it is silent.
+        Its start is reported twice: the first attempt finds the session's slot taken. Without an
+        order the agent is silent.
         """
+        self.desk.run_started(session_key, None)
         slot = _Slot(None)
         self._running.setdefault(session_key, []).append(slot)
         self._tasks.start_soon(self._resume, session_key, order, slot)

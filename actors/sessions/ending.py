@@ -52,6 +52,9 @@ class Ending:
             turn.fail(draft, "not_resumed")
         elif turn.state == "stopping":
             turn.end_run(draft, RunOutcome.CANCELLED)
+        elif turn.state == "processing":
+            # The gateway put it off, and then let go of it; of that it reports nothing.
+            turn.fail(draft, "run_cancelled")
         elif turn.state in {"delivering", "folded"}:
             await self._by_what_is_in_the_room(draft, turn)
         self._lane.keep(turn)

@@ -298,6 +298,8 @@ class RunOutcome(Enum):
     SUCCESS = "success"
     FAILURE = "failure"
     CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    """The gateway stops, and takes it with it; the next one may resume it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +364,7 @@ class Desk(Protocol):
         ...
 
     def run_started(self, session_key: str, message_id: str | None) -> None:
-        """A run began; None: one the gateway started itself."""
+        """A run began; None: one the gateway started itself. May come twice for one run."""
         ...
 
     def run_ended(self, session_key: str, message_id: str | None, outcome: RunOutcome) -> None:

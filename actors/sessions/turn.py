@@ -197,14 +197,22 @@ class TurnActor:
             if self.row.ends_as != "retracted":
                 self.row = draft.turn(self.row, "end_run")
             # Else its words have to be out of the transcript first.
+        elif outcome is RunOutcome.INTERRUPTED:
+            self._lose_run(draft)
         elif outcome is RunOutcome.SUCCESS:
             if self.state == "interrupted":
                 self.start(draft)  # its start was reported before the restart was noticed
             self.fall_silent(draft)
-        elif outcome is RunOutcome.FAILURE:
-            self.fail(draft, "run_failed")
         else:
-            self.fail(draft, "run_cancelled")
+            is_failure = outcome is RunOutcome.FAILURE
+            self.fail(draft, "run_failed" if is_failure else "run_cancelled")
+
+    def _lose_run(self, draft: Draft) -> None:
+        """Plan that its run ends with the gateway, which resumes its own runs alone."""
+        if self.state == "folded":
+            self.fail(draft, "process_died")
+        else:
+            self.interrupt(draft, "process_ended")
 
 
 def holding_of(thread: ThreadRow) -> str:

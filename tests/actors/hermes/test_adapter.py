@@ -4,13 +4,16 @@
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
 from gateway.config import PlatformConfig
-from gateway.platforms.base import MessageEvent
+from gateway.platforms.base import MessageEvent, ProcessingOutcome
 
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
+from hermes_chatto.actors.hermes.events import GatewayEvents
 from hermes_chatto.actors.hermes.profile import Profile
 from hermes_chatto.actors.hermes.session_ends import SessionEnds
 from hermes_chatto.actors.hermes.settings import Settings
@@ -247,6 +250,89 @@ async def test_a_stopped_run_ends_cancelled(desk: WritingDesk) -> None:
         await adapter.cancel_session_processing(KEY)
 
     assert desk.runs[-1] == (KEY, "m1", RunOutcome.CANCELLED)
+
+
+@pytest.mark.parametrize("outcome", list(ProcessingOutcome))
+async def test_a_run_ends_interrupted_while_the_gateway_stops(
+    desk: WritingDesk, outcome: ProcessingOutcome
+) -> None:
+    """Whatever the hook says of it: the next start may resume it."""
+    adapter = await connected(desk)
+    source = GatewayEvents(adapter, lambda _: True).source(ORDER.place)
+    untyped: Any = adapter
+    untyped.gateway_runner = SimpleNamespace(_draining=True)
+
+    await adapter.on_processing_complete(
+        MessageEvent(text="hello", source=source, message_id="m1"), outcome
+    )
+
+    assert desk.runs == [(KEY, "m1", RunOutcome.INTERRUPTED)]
+    await adapter.disconnect()
+
+
+async def test_an_event_that_is_put_back_has_not_ended(desk: WritingDesk) -> None:
+    """So the gateway resumes a run: it calls the hooks, runs nothing, and begins once more."""
+    adapter = await connected(desk)
+    attempts: list[int] = []
+
+    async def put_back_twice(event: MessageEvent) -> str | None:
+        attempts.append(len(desk.runs))
+        if len(attempts) < 3:
+            adapter._pending_messages[KEY] = event
+            return None
+        return "where was I"
+
+    adapter.set_message_handler(put_back_twice)
+    source = GatewayEvents(adapter, lambda _: True).source(ORDER.place)
+    await adapter.handle_message(MessageEvent(text="", source=source, internal=True))
+    with anyio.fail_after(5):
+        await desk.run_is_over.wait()
+
+    assert desk.runs == [(KEY, None)] * 3 + [(KEY, None, RunOutcome.SUCCESS)]
+    assert attempts == [1, 2, 3]
+    await adapter.disconnect()
+
+
+async def test_an_event_behind_which_another_waits_has_ended(desk: WritingDesk) -> None:
+    """Only one that came back itself is run again."""
+    adapter = await connected(desk)
+    source = GatewayEvents(adapter, lambda _: True).source(ORDER.place)
+    begun: list[str | None] = []
+
+    async def leave_one(event: MessageEvent) -> None:
+        begun.append(event.message_id)
+        if event.message_id is not None:
+            adapter._pending_messages[KEY] = MessageEvent(text="", source=source, internal=True)
+
+    adapter.set_message_handler(leave_one)
+    await desk.opened[0][1].hand_over(ORDER)
+    with anyio.fail_after(5):
+        while len(desk.runs) < 4:  # noqa: ASYNC110 - the gateway's tasks tell nobody
+            await anyio.sleep(0.01)
+
+    success = RunOutcome.SUCCESS
+    assert desk.runs == [(KEY, "m1"), (KEY, "m1", success), (KEY, None), (KEY, None, success)]
+    assert begun == ["m1", None]
+    await adapter.disconnect()
+
+
+async def test_a_key_whose_event_was_put_back_and_let_go_is_told(desk: WritingDesk) -> None:
+    """No run, no further word of the gateway: that the key is free is all there is."""
+    adapter = await connected(desk)
+
+    async def put_back(event: MessageEvent) -> None:
+        adapter._pending_messages[KEY] = event
+
+    adapter.set_message_handler(put_back)
+    await desk.opened[0][1].hand_over(ORDER)
+    with anyio.fail_after(5):
+        while len(desk.runs) < 2:  # noqa: ASYNC110 - the gateway's tasks tell nobody
+            await anyio.sleep(0.01)
+        await adapter.cancel_background_tasks()
+        await desk.key_is_ready.wait()
+
+    assert desk.ready == [KEY]
+    await adapter.disconnect()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from hermes_chatto.actors.sessions.ports import (
     DeliveryState,
     HandOver,
     Outgoing,
+    RunOutcome,
     TurnOrder,
 )
 from hermes_chatto.actors.sessions.services import Limits
@@ -281,9 +282,10 @@ async def test_a_run_the_gateway_resumes_leads_on(open_colleague: Open) -> None:
 
         (a1,) = colleague.answers()
         assert (a1.in_reply_to, a1.thread_root_id) == (m1, m1)
-        assert colleague.story(m1)[-4:] == [
+        assert colleague.story(m1)[-5:] == [
             "processing -> interrupted",
             "interrupted -> processing",
+            "processing -> processing",
             "processing -> delivering",
             "delivering -> answered",
         ]
@@ -312,6 +314,56 @@ async def test_a_run_resumed_before_we_are_connected_leads_on(open_colleague: Op
         await colleague.until_state(m1, "interrupted")
         go_on.set()
         await colleague.until_state(m1, "silent")
+
+
+async def test_a_run_the_gateway_ends_with_itself_is_interrupted(open_colleague: Open) -> None:
+    """Asked to stop, it resumes the run after its next start, as it does after a crash."""
+    async with open_colleague(agent=for_ever) as colleague:
+        m1 = await colleague.says("alice", "@hermes rebuild")
+        await colleague.until_state(m1, "processing")
+        (order,) = colleague.gateway.orders
+        colleague.gateway.shut_gate()
+        colleague.desk.run_ended(key_of(colleague, m1), m1, RunOutcome.INTERRUPTED)
+        await colleague.until_state(m1, "interrupted")
+        assert ends(colleague, m1) == ("interrupted", "process_ended")
+        await colleague.stops()
+        colleague.gateway.dies()
+        await colleague.starts(SHUT)
+        colleague.gateway.resume(key_of(colleague, m1), replace(order, message_id=""))
+        colleague.gateway.open_gate()
+        await colleague.until_state(m1, "answered")
+
+        (a1,) = colleague.answers()
+        assert (a1.in_reply_to, a1.thread_root_id) == (m1, m1)
+
+
+async def test_a_folded_turn_ends_with_the_gateway(open_colleague: Open) -> None:
+    """Its run may be resumed; whether with its words, nobody knows."""
+    async with open_colleague() as colleague:
+        colleague.gateway.planned = [HandOver.FOLDED]
+        m1 = await colleague.says("alice", "@hermes join in")
+        await colleague.until_state(m1, "folded")
+        colleague.desk.run_ended(key_of(colleague, m1), None, RunOutcome.INTERRUPTED)
+        await colleague.until_state(m1, "failed")
+
+        assert ends(colleague, m1) == ("failed", "process_died")
+
+
+async def test_a_run_that_is_put_back_and_let_go_fails(open_colleague: Open) -> None:
+    """The gateway says that it begins, and never that it ended; the key tells by being free."""
+    async with open_colleague(agent=for_ever) as colleague:
+        m1 = await colleague.says("alice", "@hermes rebuild")
+        await colleague.until_state(m1, "processing")
+        await colleague.dies()
+        await colleague.starts(SHUT)
+        await colleague.until_state(m1, "interrupted")
+        colleague.desk.run_started(key_of(colleague, m1), None)
+        await colleague.until_state(m1, "processing")
+        colleague.gateway.open_gate()
+        await colleague.until_state(m1, "failed")
+
+        assert ends(colleague, m1) == ("failed", "run_cancelled")
+        assert colleague.answers() == []
 
 
 @pytest.mark.parametrize(
