@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterable
 from types import TracebackType
 from typing import Self
 
+import anyio
 import uvicorn
 
 from .accounts import Account
@@ -31,6 +32,7 @@ from .world import World
 
 BACKLOG = 512  # connections that may wait to be accepted
 GRACE_S = 1  # seconds a stop waits for calls that are being answered
+LOOK_EVERY_S = 0.005  # whether they are
 MAX_CLIENT_FRAME = 64 * 1024  # bytes
 
 
@@ -170,7 +172,6 @@ class _Running:
                 ws_max_size=MAX_CLIENT_FRAME,
                 ws_ping_interval=None,
                 ws_per_message_deflate=False,
-                timeout_graceful_shutdown=GRACE_S,
                 server_header=False,
             )
         )
@@ -190,18 +191,23 @@ class _Running:
     async def stop(self) -> None:
         await self._realtime.stop()
         serving, announcing = self._tasks
-        self._server.should_exit = True
+        self._server.told_to_stop.set()
         announcing.cancel()
         await asyncio.wait({serving, announcing})
         serving.result()
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, told when to stop by us and not by signals."""
+    """uvicorn, told when to stop by us and not by signals.
+
+    It looks ten times a second whether it should stop, and then waits for a tenth more. A
+    suite starts and stops hundreds of servers, so this one waits for what it waits for.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.is_up = asyncio.Event()
+        self.told_to_stop = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -212,6 +218,28 @@ class _Server(uvicorn.Server):
         """Start, and say so."""
         await super().startup(sockets)
         self.is_up.set()
+
+    async def main_loop(self) -> None:
+        """Serve until told to stop."""
+        await self.on_tick(0)
+        await self.told_to_stop.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, and let those that are there end."""
+        for listening in self.servers:
+            listening.close()
+        for each in sockets or []:
+            each.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with anyio.move_on_after(GRACE_S):
+            state = self.server_state
+            while state.connections or state.tasks:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(LOOK_EVERY_S)
+        for task in self.server_state.tasks:
+            task.cancel()
+        for listening in self.servers:
+            await listening.wait_closed()
 
 
 def _listen(host: str, port: int) -> socket.socket:
