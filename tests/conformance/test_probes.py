@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from hermes_chatto.tests.beside import Beside, Runs
 
 PROBES = Path(__file__).parent / "probes"
 SERVER = [sys.executable, "-m", "hermes_chatto.actors.sandbox.server", "--port", "0"]
@@ -29,31 +33,46 @@ class Outcome(NamedTuple):
     skipped: list[str]
 
 
-@pytest.fixture(scope="module")
-def server_url() -> Iterator[str]:
-    """An embedded server in a process of its own."""
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run an embedded server in a process of its own."""
     with subprocess.Popen(SERVER, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         first = server.stdout.readline()
-        assert first.startswith(LISTENING), first
-        yield first.removeprefix(LISTENING).strip()
-        server.terminate()
+        try:
+            assert first.startswith(LISTENING), first
+            yield first.removeprefix(LISTENING).strip()
+        finally:
+            server.terminate()
+
+
+def run_probes() -> Outcome:
+    """Run all probes, the slow ones too, as a suite of their own."""
+    ours = {"PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"}
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    with serving() as url, TemporaryDirectory() as folder:
+        report = Path(folder, "report.xml")
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-c", "pytest.ini", "-q", f"--junitxml={report}"],
+            cwd=PROBES,
+            env={**environment, "CHATTO_PROBE_URL": url, "CHATTO_PROBE_SLOW": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        cases = ET.parse(report).findall(".//testcase")  # noqa: S314  # our own report
+    skipped = [f"{case.get('name')}" for case in cases if case.find("skipped") is not None]
+    return Outcome(run.returncode, run.stdout + run.stderr, len(cases) - len(skipped), skipped)
+
+
+BESIDE: Beside = {"probes": run_probes}
 
 
 @pytest.fixture(scope="module")
-def outcome(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """All probes, the slow ones too, run as a suite of their own."""
-    report = tmp_path_factory.mktemp("probes") / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "-q", f"--junitxml={report}"]
-    ours = {"PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"}
-    environment = {name: value for name, value in os.environ.items() if name not in ours}
-    environment |= {"CHATTO_PROBE_URL": server_url, "CHATTO_PROBE_SLOW": "1"}
-    run = subprocess.run(
-        command, cwd=PROBES, env=environment, capture_output=True, text=True, check=False
-    )
-    cases = ET.parse(report).findall(".//testcase")  # noqa: S314  # our own report
-    skipped = [f"{case.get('name')}" for case in cases if case.find("skipped") is not None]
-    return Outcome(run.returncode, run.stdout + run.stderr, len(cases) - len(skipped), skipped)
+def outcome(runs_beside: Runs) -> Outcome:
+    """Return how the probes ended; they began with the first test of all."""
+    ended: Outcome = runs_beside.outcome("probes")
+    return ended
 
 
 def test_every_probe_passes(outcome: Outcome) -> None:
