@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.abc
 
 CONFIG: Mapping[str, object] = {
     "plugins": {"enabled": ["chatto", "puppet"], "load_timeout_seconds": 60}
@@ -67,14 +68,20 @@ class Strings:
     async def _call(self, **what: object) -> Any:  # noqa: ANN401 - JSON
         path = self.home / SOCKET
         with anyio.fail_after(60):
-            while not path.exists():  # noqa: ASYNC110 - it opens with the first message
-                await anyio.sleep(0.05)
-            async with await anyio.connect_unix(path) as stream:
+            async with await self._connected(path) as stream:
                 await stream.send(json.dumps(what).encode() + b"\n")
                 answer = b""
                 while not answer.endswith(b"\n"):
                     answer += await stream.receive()
         return json.loads(answer)
+
+    async def _connected(self, path: Path) -> anyio.abc.SocketStream:
+        """Connect as soon as somebody listens: with the first message, and after the file."""
+        while True:
+            try:
+                return await anyio.connect_unix(path)
+            except OSError:
+                await anyio.sleep(0.05)
 
 
 class Puppet:
