@@ -9,6 +9,7 @@ import coverage
 import pytest
 
 from .gates import root
+from .halves import OtherHalf
 
 __all__ = ["main"]
 
@@ -69,7 +70,8 @@ def main(arguments: list[str]) -> int:
         code = int(pytest.main(arguments, plugins=[interruption]))
         return EXIT_STOPPED if interruption.happened else code
     report = CoverageReport(_start_measuring(root()))
-    code = int(pytest.main([], plugins=[interruption, report]))
+    other = OtherHalf(root() / "tests", root() / ".dev" / "coverage" / "other-half.log")
+    code = int(pytest.main([], plugins=[interruption, other, report]))
     if interruption.happened:
         return EXIT_STOPPED
     return EXIT_FAILED if code == 0 and report.is_low else code

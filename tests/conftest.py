@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from hermes_chatto.scripts.halves import ELSEWHERE
 from hermes_chatto.tests.beside import RUNS, Runs
 
 # beside the caches of the other tools: nothing is left in a checkout but .dev
@@ -17,7 +18,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start what runs beside the chosen tests."""
-    items = [item for item in session.items if isinstance(item, pytest.Function)]
+    elsewhere = session.config.stash.get(ELSEWHERE, frozenset[str]())
+    items = [
+        item
+        for item in session.items
+        if isinstance(item, pytest.Function) and item.nodeid not in elsewhere
+    ]
     modules = dict.fromkeys(item.module for item in items)  # in the order of their tests
     listed = [getattr(module, "BESIDE", {}) for module in modules]
     if not session.config.option.collectonly:
