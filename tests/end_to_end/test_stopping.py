@@ -33,9 +33,13 @@ class Stopping:
     real: RealGateway
     strings: Strings
 
-    async def asks(self, body: str) -> str:
-        """Let Alice ask in the room; return the message's ID, which roots the thread."""
-        return await self.real.says("alice", f"@hermes {body}")
+    async def asks(self, word: str, body: str) -> str:
+        """Let Alice ask in the room; return the message's ID, which roots the thread.
+
+        The word tells prompts apart, so it may be in none of an earlier test.
+        """
+        assert self.prompts_with(word) == 0
+        return await self.real.says("alice", f"@hermes {word} {body}")
 
     async def stops(self, root_id: str, within_s: float = 30.0) -> tuple[str, float]:
         """Stop the run of a thread's root."""
@@ -109,7 +113,7 @@ async def corrected(stopping: Stopping, root_id: str, word: str) -> list[str]:
 
 async def test_a_run_is_stopped_while_it_is_set_up(stopping: Stopping) -> None:
     """The first run of a process takes seconds for it; its agent must not go on by itself."""
-    m1 = await stopping.asks(f"walnut {THINKS}")
+    m1 = await stopping.asks("walnut", THINKS)
     await stopping.until_handed(m1)
 
     what, _ = await stopping.stops(m1)
@@ -120,7 +124,7 @@ async def test_a_run_is_stopped_while_it_is_set_up(stopping: Stopping) -> None:
 
 async def test_a_run_is_stopped_while_the_model_thinks(stopping: Stopping) -> None:
     """What it would have said never appears, nor does what it was asked."""
-    m1 = await stopping.asks(f"almond {THINKS}")
+    m1 = await stopping.asks("almond", THINKS)
     await stopping.until_model_asked("almond")
 
     what, took_s = await stopping.stops(m1)
@@ -132,7 +136,7 @@ async def test_a_run_is_stopped_while_the_model_thinks(stopping: Stopping) -> No
 
 async def test_a_run_is_stopped_while_a_command_runs(stopping: Stopping) -> None:
     """The terminal looks for the interrupt and ends its command."""
-    m1 = await stopping.asks(f"hazel {TERMINAL}")
+    m1 = await stopping.asks("hazel", TERMINAL)
     await stopping.until_model_asked("hazel")
 
     what, _ = await stopping.stops(m1)
@@ -144,7 +148,7 @@ async def test_a_run_is_stopped_while_a_command_runs(stopping: Stopping) -> None
 async def test_a_tool_that_does_not_listen_is_waited_for(stopping: Stopping) -> None:
     """Asked again before it is over, the gateway would complain in the thread."""
     already = await stopping.tool_runs()
-    m1 = await stopping.asks(f"pecan {STUBBORN_TOOL}")
+    m1 = await stopping.asks("pecan", STUBBORN_TOOL)
     await stopping.until_tool_runs(already)
 
     early, _ = await stopping.stops(m1, within_s=0.5)
@@ -159,7 +163,7 @@ async def test_a_tool_that_does_not_listen_is_waited_for(stopping: Stopping) -> 
 
 async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> None:
     """Its question is taken back; the gateway alone would wait for an hour."""
-    m1 = await stopping.asks(f"hickory {CLARIFY}")
+    m1 = await stopping.asks("hickory", CLARIFY)
     await stopping.until_asked_back(m1)
 
     what, took_s = await stopping.stops(m1)
@@ -172,7 +176,7 @@ async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> 
 
 async def test_a_run_that_waits_for_an_approval_is_stopped(stopping: Stopping) -> None:
     """What it wanted to do is not done, and a later approval finds nothing to approve."""
-    m1 = await stopping.asks(f"cashew {DANGEROUS}")
+    m1 = await stopping.asks("cashew", DANGEROUS)
     await stopping.until_asked_back(m1)
 
     what, took_s = await stopping.stops(m1)
@@ -184,7 +188,7 @@ async def test_a_run_that_waits_for_an_approval_is_stopped(stopping: Stopping) -
 
 async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping) -> None:
     """Whoever comes next is no answer to what nobody asks any more."""
-    m1 = await stopping.asks(f"beech {CLARIFY}")
+    m1 = await stopping.asks("beech", CLARIFY)
     await stopping.until_asked_back(m1)
 
     await stopping.real.says("alice", "@hermes /stop", thread=m1)
@@ -195,16 +199,16 @@ async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping)
 
 async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -> None:
     """And hears nothing of it."""
-    m1 = await stopping.asks(f"cashew {THINKS}")
-    await stopping.until_model_asked("cashew")
+    m1 = await stopping.asks("filbert", THINKS)
+    await stopping.until_model_asked("filbert")
     m2 = await stopping.real.says("bob", "@hermes {{wait 0}} {{say to bob}}", thread=m1)
 
     what, _ = await stopping.stops(m1)
-    asked = stopping.prompts_with("cashew")
+    asked = stopping.prompts_with("filbert")
     a2 = await stopping.real.answer_to(m2)
 
     assert (what, a2.body) == ("ended", "to bob")
-    assert stopping.prompts_with("cashew") == asked
+    assert stopping.prompts_with("filbert") == asked
     assert await stopping.bodies(m1) == ["@hermes {{wait 0}} {{say to bob}}", "to bob"]
 
 
@@ -212,7 +216,7 @@ async def test_a_question_stopped_by_hand_survives_the_stop_of_the_next(
     stopping: Stopping,
 ) -> None:
     """It stays in the session; only the message of the run goes."""
-    m1 = await stopping.asks(f"acorn {THINKS}")
+    m1 = await stopping.asks("acorn", THINKS)
     await stopping.until_model_asked("acorn")
     m2 = await stopping.real.says("alice", "/stop", thread=m1)
     await stopping.real.answer_to(m2)
@@ -231,7 +235,7 @@ async def test_a_question_stopped_by_hand_survives_the_stop_of_the_next(
 
 async def test_a_command_given_while_a_run_is_set_up_ends_it(stopping: Stopping) -> None:
     """Given to the gateway at once, it would end the task, and leave the agent at work."""
-    m1 = await stopping.asks(f"peanut {THINKS}")
+    m1 = await stopping.asks("peanut", THINKS)
     await stopping.until_handed(m1)
     m2 = await stopping.real.says("alice", "/stop", thread=m1)
     await stopping.real.answer_to(m2)
@@ -247,7 +251,7 @@ async def test_a_command_waits_for_the_tool_of_the_run_it_ends(
 ) -> None:
     """It is answered at once; who comes next has to wait, and is spared the gateway's notices."""
     already = await stopping.tool_runs()
-    m1 = await stopping.asks(f"pistachio {STUBBORN_TOOL}")
+    m1 = await stopping.asks(f"pistachio{command}", STUBBORN_TOOL)
     await stopping.until_tool_runs(already)
     m2 = await stopping.real.says("alice", command, thread=m1)
     await stopping.real.answer_to(m2)
@@ -261,7 +265,7 @@ async def test_a_command_waits_for_the_tool_of_the_run_it_ends(
 
 async def test_nothing_is_stopped_where_nothing_runs(stopping: Stopping) -> None:
     """The run was over before the stop."""
-    m1 = await stopping.asks("{{wait 0}} {{say quick}}")
+    m1 = await stopping.asks("quince", "{{wait 0}} {{say quick}}")
     await stopping.real.answer_to(m1)
     with anyio.fail_after(10):
         while stopping.real.rows("select 1 from open_turns"):  # noqa: ASYNC110 - see `_until`

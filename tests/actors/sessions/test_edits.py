@@ -559,5 +559,5 @@ class TestBeforeTheGatewayResumes:
             await colleague.until_state(m1, ends[what])
 
             assert texts(colleague) == (["@hermes two"] if what == "edit" else [])
-            said = [answer.body for answer in colleague.answers()]
+            said = [answer.body for answer in colleague.answers() if answer.in_reply_to == m1]
             assert said == (["ok: @hermes two"] if what == "edit" else [])
