@@ -9,13 +9,14 @@ import coverage
 import pytest
 
 from .gates import root
-from .halves import OtherHalf
 
 __all__ = ["main"]
 
 FLOOR_PERCENT = 77.0  # lines and branches together; raised when the measured number rises
 EXIT_FAILED = 1
 EXIT_STOPPED = 130
+ON_ALL_CORES = ("--numprocesses=auto", "--dist=loadfile")
+"""Arguments for the whole suite; the tests of a module share what it started."""
 
 
 class Interruption:
@@ -70,8 +71,7 @@ def main(arguments: list[str]) -> int:
         code = int(pytest.main(arguments, plugins=[interruption]))
         return EXIT_STOPPED if interruption.happened else code
     report = CoverageReport(_start_measuring(root()))
-    other = OtherHalf(root() / "tests", root() / ".dev" / "coverage" / "other-half.log")
-    code = int(pytest.main([], plugins=[interruption, other, report]))
+    code = int(pytest.main([*ON_ALL_CORES], plugins=[interruption, report]))
     if interruption.happened:
         return EXIT_STOPPED
     return EXIT_FAILED if code == 0 and report.is_low else code

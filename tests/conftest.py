@@ -1,13 +1,11 @@
 """Fixtures for the whole suite."""
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
-
-from hermes_chatto.scripts.halves import ELSEWHERE
-from hermes_chatto.tests.beside import RUNS, Runs
 
 # beside the caches of the other tools: nothing is left in a checkout but .dev
 set_hypothesis_home_dir(Path(__file__).resolve().parent.parent / ".dev" / "cache" / "hypothesis")
@@ -15,31 +13,15 @@ set_hypothesis_home_dir(Path(__file__).resolve().parent.parent / ".dev" / "cache
 # A suite that a shell started in the background ignores Ctrl-C, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start what runs beside the chosen tests."""
-    elsewhere = session.config.stash.get(ELSEWHERE, frozenset[str]())
-    items = [
-        item
-        for item in session.items
-        if isinstance(item, pytest.Function) and item.nodeid not in elsewhere
-    ]
-    modules = dict.fromkeys(item.module for item in items)  # in the order of their tests
-    listed = [getattr(module, "BESIDE", {}) for module in modules]
-    if not session.config.option.collectonly:
-        session.config.stash[RUNS] = Runs({name: each[name] for each in listed for name in each})
+LONGEST = frozenset({"end_to_end", "conformance", "test_quality.py", "scripts"})
+"""What is below `tests` and starts programs."""
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Start nothing more of it."""
-    if RUNS in session.config.stash:
-        session.config.stash[RUNS].close()
-
-
-@pytest.fixture(scope="session")
-def runs_beside(request: pytest.FixtureRequest) -> Runs:
-    """Return what runs beside the tests."""
-    return request.config.stash[RUNS]
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let what takes longest begin first, where several processes share the suite."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        tests = config.rootpath / "tests"
+        items.sort(key=lambda item: item.path.relative_to(tests).parts[0] not in LONGEST)
 
 
 @pytest.fixture(scope="session")

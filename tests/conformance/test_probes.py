@@ -15,8 +15,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hermes_chatto.tests.beside import Beside, Runs
-
 PROBES = Path(__file__).parent / "probes"
 SERVER = [sys.executable, "-m", "hermes_chatto.actors.sandbox.server", "--port", "0"]
 LISTENING = "listening on "
@@ -65,14 +63,10 @@ def run_probes() -> Outcome:
     return Outcome(run.returncode, run.stdout + run.stderr, len(cases) - len(skipped), skipped)
 
 
-BESIDE: Beside = {"probes": run_probes}
-
-
 @pytest.fixture(scope="module")
-def outcome(runs_beside: Runs) -> Outcome:
-    """Return how the probes ended; they began with the first test of all."""
-    ended: Outcome = runs_beside.outcome("probes")
-    return ended
+def outcome() -> Outcome:
+    """Return how the probes ended."""
+    return run_probes()
 
 
 def test_every_probe_passes(outcome: Outcome) -> None:

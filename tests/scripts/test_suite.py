@@ -97,7 +97,10 @@ def test_process_that_a_test_starts_is_measured(checkout: Checkout) -> None:
 def test_interrupted_suite_says_so_and_judges_nothing(checkout: Checkout) -> None:
     """What was covered until then is no number."""
     (checkout.root / "tests" / "test_break.py").write_text(
-        "import os, signal\n\n\ndef test_it() -> None:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal\n\n\n"
+        "def test_it() -> None:\n"
+        "    os.kill(os.getppid(), signal.SIGINT)\n"
+        "    signal.pause()\n"
     )
 
     ended = checkout.module("suite")
