@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from ..sessions.policy import (
     NO_SIGNS,
+    Bots,
     ContextLimits,
     EditedUnseen,
     FollowUps,
@@ -21,6 +22,7 @@ from ..sessions.policy import (
     Revisions,
     Signs,
 )
+from .room_blocks import BOTS, FOLLOW_UPS, RoomBlocks, contradiction, read_room_blocks
 from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
 
 __all__ = [
@@ -112,13 +114,19 @@ class Settings:
     allowed_users: tuple[str, ...] = setting(Kind.LIST, (), WHO, "people who may talk to the agent: logins or user IDs; `*` = everybody. The gateway's own means (`GATEWAY_ALLOWED_USERS`, pairing) let in too")
     allow_all_users: bool = setting(Kind.BOOL, False, WHO, "everybody on the server may talk to the agent")
     unauthorized_dm_behavior: str = setting(Kind.CHOICE, "ignore", WHO, "a stranger's direct message: `ignore` (silence), `decline`, `pair`", choices=("ignore", "decline", "pair"), has_variable=False)
+    allow_bots: str = setting(Kind.CHOICE, "none", WHO, "other programs: `none`, `mentions` (their mentions of the agent), `all`; they must be allowed users besides", choices=BOTS)
+    bot_users: tuple[str, ...] = setting(Kind.LIST, (), WHO, "accounts that are programs, logins or user IDs (servers before 0.5 do not tell)")
+    loop_budget: int = setting(Kind.INT, 5, WHO, "turns that programs may cause in one thread, or one program anywhere, until a person writes there")
+    max_waiting_per_person: int = setting(Kind.INT, 0, WHO, "questions of one person that may wait; one more is refused with a sentence; 0 = no limit")
+    max_turns_per_hour: int = setting(Kind.INT, 0, WHO, "questions of one person within an hour; one more is refused with a sentence; 0 = no limit")
     allowed_channels: tuple[str, ...] | None = setting(Kind.LIST, None, WHERE, "rooms to answer in, by ID or name; not set = every room the account is in. Direct messages are not affected")
     require_mention: bool = setting(Kind.BOOL, True, WHERE, "false: no room needs a mention")
     free_response_channels: tuple[str, ...] = setting(Kind.LIST, (), WHERE, "rooms that need no mention, by ID or name; a message that is addressed to somebody else is left alone there too")
     role_mentions: bool = setting(Kind.BOOL, True, WHERE, "the mention of a role the account holds counts")
     broadcast_mentions: bool = setting(Kind.BOOL, False, WHERE, "`@all` and `@here` count")
     answer_replies: bool = setting(Kind.BOOL, True, WHERE, "a reply to a message of the agent counts")
-    follow_ups: str = setting(Kind.CHOICE, "asker", WHERE, "messages without a mention in a thread where the agent answered: `off`, `asker` (whose question runs, waits or was answered last), `anyone`; never one that is addressed to somebody else", choices=("off", "asker", "anyone"))
+    follow_ups: str = setting(Kind.CHOICE, "asker", WHERE, "messages without a mention in a thread where the agent answered: `off`, `asker` (whose question runs, waits or was answered last), `anyone`; never one that is addressed to somebody else", choices=FOLLOW_UPS)
+    rooms: RoomBlocks = setting(Kind.ROOM_MAP, (), WHERE, "settings of single rooms, by ID or name: `require_mention`, `follow_ups`, `allow_bots`; they win over those above, and the same thing said twice and differently stops the start", has_variable=False)
     home_channel: str | None = setting(Kind.TEXT, None, WHERE, "room, or ROOM/THREAD, for scheduled results and notices")
     thread_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in a slice of `[Earlier in this thread]`, the five newest besides; 0 = no block, no read, the frontier moves to the trigger")
     room_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in `[Earlier in this room]`; 0 = no block")
@@ -186,6 +194,13 @@ def resolve(variable: Callable[[str], str | None], extra: Mapping[str, object]) 
         values[row.attribute] = _resolve_row(row, variable, extra, warnings)
     warnings += _unknown_keys(extra, [row.key for row in rows])
     settings = dataclasses.replace(Settings(), **values)
+    room = contradiction(settings.free_response_channels, settings.rooms)
+    if room is not None:
+        message = (
+            f"platforms.chatto.extra.rooms.{room} requires a mention, and free_response_channels "
+            "says that the room needs none. Correct one of them and restart the gateway."
+        )
+        raise SettingsError(message)
     return Resolution(settings, tuple(warnings))
 
 
@@ -194,12 +209,14 @@ def _resolve_row(
     variable: Callable[[str], str | None],
     extra: Mapping[str, object],
     warnings: list[str],
-) -> Value:
+) -> Value | RoomBlocks:
     written = _written(row, variable, extra)
     if written is None:
         return row.default
     name, raw = written
     try:
+        if row.kind is Kind.ROOM_MAP:
+            return read_room_blocks(name, raw, warnings)
         value = read_value(row.kind, raw, row.choices)
     except JunkError as junk:
         shown = "the value" if row.kind is Kind.SECRET else repr(raw)
@@ -297,6 +314,12 @@ def admission_policy(settings: Settings) -> Policy:
         broadcast_mentions=settings.broadcast_mentions,
         answer_replies=settings.answer_replies,
         follow_ups=FollowUps(settings.follow_ups),
+        rooms=settings.rooms,
+        allow_bots=Bots(settings.allow_bots),
+        bot_entries=settings.bot_users,
+        loop_budget=settings.loop_budget,
+        max_waiting=settings.max_waiting_per_person,
+        max_turns_per_hour=settings.max_turns_per_hour,
         revisions=_revisions(settings),
         signs=_signs(settings),
     )

@@ -5,7 +5,7 @@ import json
 from .settings import Row, settings_rows
 from .values import Kind, Value
 
-__all__ = ["manifest_entries", "settings_table"]
+__all__ = ["manifest_entries", "settings_table", "shown_default"]
 
 
 def manifest_entries() -> str:
@@ -19,7 +19,7 @@ def manifest_entries() -> str:
 
 
 def _manifest_lines(row: Row) -> list[str]:
-    default = "" if row.is_required else f" (default: {_shown(row.default)})"
+    default = "" if row.is_required else f" (default: {shown_default(row.default)})"
     description = row.meaning.replace("`", "") + default
     return [
         f"  - name: {row.variable}",
@@ -40,12 +40,13 @@ def settings_table() -> str:
 
 def _table_line(row: Row) -> str:
     variable = f"`{row.variable}`" if row.variable else "-"
-    default = "required" if row.is_required else _shown(row.default)
+    default = "required" if row.is_required else shown_default(row.default)
     cells = [variable, f"`{row.key}`", row.kind.value, default, row.meaning]
     return "| " + " | ".join(cells) + " |"
 
 
-def _shown(default: Value) -> str:
+def shown_default(default: Value) -> str:
+    """Return a default as the pages show it."""
     match default:
         case None:
             return "not set"

@@ -28,6 +28,7 @@ class Kind(Enum):
     SECONDS = "seconds"
     CHOICE = "choice"
     LIST = "list"
+    ROOM_MAP = "room map"
     EMOJI = "emoji"
 
 

@@ -5,11 +5,13 @@ from enum import Enum
 
 __all__ = [
     "NO_SIGNS",
+    "Bots",
     "ContextLimits",
     "EditedUnseen",
     "FollowUps",
     "Policy",
     "Revisions",
+    "RoomRules",
     "Signs",
 ]
 
@@ -21,6 +23,15 @@ class FollowUps(Enum):
     ASKER = "asker"
     """The person whose question runs, waits or was answered last there."""
     ANYONE = "anyone"
+
+
+class Bots(Enum):
+    """Which words of other programs count, if they may talk to the agent at all."""
+
+    NONE = "none"
+    MENTIONS = "mentions"
+    """Those that mention the agent."""
+    ALL = "all"
 
 
 class EditedUnseen(Enum):
@@ -57,6 +68,15 @@ NO_SIGNS = Signs(waiting=None, seen=None, cancelled=None, failed=None)
 
 
 @dataclass(frozen=True, slots=True)
+class RoomRules:
+    """What the operator decided about one room; None: nothing, so what holds everywhere does."""
+
+    require_mention: bool | None = None
+    follow_ups: FollowUps | None = None
+    allow_bots: Bots | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The settings that admission reads."""
 
@@ -74,6 +94,17 @@ class Policy:
     broadcast_mentions: bool = False
     answer_replies: bool = True
     follow_ups: FollowUps = FollowUps.ASKER
+    rooms: tuple[tuple[str, RoomRules], ...] = ()
+    """Rules of single rooms, by ID or name; they win over what is said above."""
+    allow_bots: Bots = Bots.NONE
+    bot_entries: tuple[str, ...] = ()
+    """Accounts that are programs: logins or user IDs, as written."""
+    loop_budget: int = 5
+    """Turns programs may cause in a thread, or one of them anywhere, until a person writes."""
+    max_waiting: int = 0
+    """Questions of one person that may wait; 0: no limit."""
+    max_turns_per_hour: int = 0
+    """Turns of one person within an hour; 0: no limit."""
     revisions: Revisions = Revisions()
     signs: Signs = Signs()
 

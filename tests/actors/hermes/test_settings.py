@@ -5,6 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from hermes_chatto.actors.hermes.room_blocks import RoomBlocks
 from hermes_chatto.actors.hermes.settings import (
     Settings,
     SettingsError,
@@ -15,7 +16,7 @@ from hermes_chatto.actors.hermes.settings import (
     split_home,
 )
 from hermes_chatto.actors.hermes.values import Kind, Secret
-from hermes_chatto.actors.sessions.policy import FollowUps, Policy
+from hermes_chatto.actors.sessions.policy import Bots, FollowUps, Policy, RoomRules
 
 NOTHING: Mapping[str, str] = {}
 TYPES = {
@@ -27,6 +28,7 @@ TYPES = {
     Kind.CHOICE: str,
     Kind.EMOJI: str,
     Kind.LIST: tuple[str, ...],
+    Kind.ROOM_MAP: RoomBlocks,
 }
 
 
@@ -187,6 +189,12 @@ def test_the_policy_says_what_the_settings_say() -> None:
         "broadcast_mentions": True,
         "answer_replies": False,
         "follow_ups": "anyone",
+        "rooms": {"general": {"allow_bots": "none"}},
+        "allow_bots": "mentions",
+        "bot_users": ["buildbot"],
+        "loop_budget": 3,
+        "max_waiting_per_person": 2,
+        "max_turns_per_hour": 20,
     }
 
     policy = admission_policy(resolve(NOTHING.get, extra).settings)
@@ -202,7 +210,107 @@ def test_the_policy_says_what_the_settings_say() -> None:
         broadcast_mentions=True,
         answer_replies=False,
         follow_ups=FollowUps.ANYONE,
+        rooms=(("general", RoomRules(allow_bots=Bots.NONE)),),
+        allow_bots=Bots.MENTIONS,
+        bot_entries=("buildbot",),
+        loop_budget=3,
+        max_waiting=2,
+        max_turns_per_hour=20,
     )
+
+
+def test_a_room_that_is_free_and_bound_at_once_stops_the_start() -> None:
+    """The same thing said twice and differently is nothing to guess about; twice alike is fine."""
+    block: dict[str, object] = {"rooms": {"General": {"require_mention": True}}}
+    variables = {"CHATTO_FREE_RESPONSE_CHANNELS": "general"}
+
+    with pytest.raises(SettingsError, match=r"extra\.rooms\.General requires a mention"):
+        resolve(variables.get, block)
+    free = {"rooms": {"general": {"require_mention": False}}}
+    assert resolve(variables.get, free).warnings == ()
+
+
+def test_a_malformed_block_of_a_room_stops_the_start_and_is_named() -> None:
+    """In one line, with the remedy."""
+    with pytest.raises(SettingsError, match=r"extra\.rooms is not a map .* \(the entry 'ops'\)"):
+        resolve(NOTHING.get, {"rooms": {"ops": ["require_mention"]}})
+
+
+@pytest.mark.parametrize(
+    ("variables", "extra", "value"),
+    [
+        ({"CHATTO_LOOP_BUDGET": "7"}, {"loop_budget": 9}, 7),
+        ({}, {"loop_budget": 9}, 9),
+        ({}, {"loop_budget": "9"}, 9),
+        ({}, {"loop_budget": "many"}, 5),
+        ({"CHATTO_LOOP_BUDGET": "7.5"}, {"loop_budget": 9}, 5),
+        ({}, {"loop_budget": True}, 5),
+        ({}, {}, 5),
+    ],
+)
+def test_a_number_is_read_by_its_kind(
+    variables: dict[str, str], extra: dict[str, object], value: int
+) -> None:
+    """The variable wins, text and number are one, junk gives the default (E-38 to E-43)."""
+    resolution = resolve(variables.get, extra)
+
+    assert resolution.settings.loop_budget == value
+    is_junk = value == 5 and bool(variables or extra)
+    assert [("loop_budget" in line.lower()) for line in resolution.warnings] == [True] * is_junk
+
+
+@pytest.mark.parametrize("word", ["false", " False ", "off", "no", "0"])
+def test_there_are_many_ways_to_write_no(word: str) -> None:
+    """As a variable or as a key (handed S42)."""
+    assert not resolve({"CHATTO_EDIT_DISPATCH": word}.get, {}).settings.edit_dispatch
+    assert not resolve(NOTHING.get, {"edit_dispatch": word}).settings.edit_dispatch
+    assert not resolve(
+        {"CHATTO_EDIT_DISPATCH": word}.get, {"edit_dispatch": True}
+    ).settings.edit_dispatch
+
+
+def test_what_is_no_yes_and_no_no_is_the_default() -> None:
+    """With one warning that names it; a variable set to nothing has none (handed S42)."""
+    maybe = resolve({"CHATTO_EDIT_DISPATCH": "maybe"}.get, {})
+    empty = resolve({"CHATTO_EDIT_DISPATCH": ""}.get, {})
+
+    assert maybe.settings.edit_dispatch
+    assert [line.partition(":")[0] for line in maybe.warnings] == ["CHATTO_EDIT_DISPATCH"]
+    assert empty == resolve(NOTHING.get, {})
+
+
+ROOMS = ("R1", "R2", "R3")
+
+
+@pytest.mark.parametrize(
+    ("variables", "extra"),
+    [
+        ({"CHATTO_ALLOWED_CHANNELS": "R1, R2 ,,R3,"}, {}),
+        ({"CHATTO_ALLOWED_CHANNELS": '"R1","R2","R3"'}, {}),
+        ({}, {"allowed_channels": ["R1", "R2", "R3"]}),
+        ({}, {"allowed_channels": "R1,R2,R3"}),
+        ({}, {"allowed_channels": "R1\nR2\nR3\n"}),
+    ],
+)
+def test_there_are_many_ways_to_write_a_list_of_rooms(
+    variables: dict[str, str], extra: dict[str, object]
+) -> None:
+    """Blanks, empty items and quotes do not matter (handed S43)."""
+    resolution = resolve(variables.get, extra)
+
+    assert resolution.settings.allowed_channels == ROOMS
+    assert resolution.warnings == ()
+
+
+def test_a_misspelt_setting_is_named_and_the_others_apply() -> None:
+    """One warning, with the near match (handed S44)."""
+    resolution = resolve(NOTHING.get, {"edit_dispach": False, "edit_window": 60})
+
+    assert resolution.settings.edit_dispatch
+    assert resolution.settings.edit_window_s == 60
+    (warning,) = resolution.warnings
+    assert "edit_dispach" in warning
+    assert "edit_dispatch" in warning
 
 
 def test_a_home_channel_may_name_a_thread() -> None:

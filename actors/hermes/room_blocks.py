@@ -1,0 +1,83 @@
+"""What `config.yaml` says of single rooms: a map from rooms to settings, read like all others."""
+
+import difflib
+from collections.abc import Mapping
+
+from ..sessions.policy import Bots, FollowUps, RoomRules
+from .values import JunkError, Kind, MalformedError, Value, read_value
+
+__all__ = ["BOTS", "FOLLOW_UPS", "RoomBlocks", "contradiction", "read_room_blocks"]
+
+RoomBlocks = tuple[tuple[str, RoomRules], ...]
+"""Rules by room, as it is written: an ID or a name."""
+
+FOLLOW_UPS = tuple(each.value for each in FollowUps)
+BOTS = tuple(each.value for each in Bots)
+
+KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
+    "require_mention": (Kind.BOOL, ()),
+    "follow_ups": (Kind.CHOICE, FOLLOW_UPS),
+    "allow_bots": (Kind.CHOICE, BOTS),
+}
+"""What may be said of a room: kind and choices by key."""
+
+
+def read_room_blocks(name: str, raw: object, warnings: list[str]) -> RoomBlocks:
+    """Read the map.
+
+    Args:
+        name: where it stands, for the warnings.
+        raw: what YAML made of it.
+        warnings: gets a line for each value that is none of its kind and each unknown key; the
+            setting then is as it is everywhere.
+
+    Raises:
+        MalformedError: it has another structure, or says two things of one room.
+    """
+    if raw is None:
+        return ()
+    if not isinstance(raw, Mapping):
+        message = "a map from rooms to their settings"
+        raise MalformedError(message)
+    blocks: dict[str, tuple[str, RoomRules]] = {}
+    for written, block in raw.items():
+        room = "" if written is None else str(written).strip()
+        if not room or not isinstance(block, Mapping):
+            message = f"a map from rooms to their settings (the entry {room!r})"
+            raise MalformedError(message)
+        rules = _read_block(f"{name}.{room}", block, warnings)
+        if room.lower() in blocks and blocks[room.lower()][1] != rules:
+            message = f"of one mind about the room {room!r}, which it names twice"
+            raise MalformedError(message)
+        blocks[room.lower()] = (room, rules)
+    return tuple(blocks.values())
+
+
+def contradiction(free_rooms: tuple[str, ...], blocks: RoomBlocks) -> str | None:
+    """Return the room that one list frees from mentions and its block does not; None: none."""
+    free = {room.lower() for room in free_rooms}
+    bound = (room for room, rules in blocks if rules.require_mention and room.lower() in free)
+    return next(bound, None)
+
+
+def _read_block(name: str, block: Mapping[object, object], warnings: list[str]) -> RoomRules:
+    values: dict[str, Value] = {}
+    for written, raw in block.items():
+        key = str(written)
+        if key not in KINDS:
+            near = difflib.get_close_matches(key, KINDS, n=1, cutoff=0.0)
+            warnings.append(f"{name}.{key} is no setting of a room; the nearest is {near[0]}")
+            continue
+        try:
+            values[key] = read_value(KINDS[key][0], raw, KINDS[key][1])
+        except JunkError as junk:
+            warnings.append(f"{name}.{key}: {raw!r} is not {junk}; the default applies")
+    return RoomRules(
+        require_mention=_bool(values.get("require_mention")),
+        follow_ups=FollowUps(values["follow_ups"]) if "follow_ups" in values else None,
+        allow_bots=Bots(values["allow_bots"]) if "allow_bots" in values else None,
+    )
+
+
+def _bool(value: Value) -> bool | None:
+    return None if value is None else bool(value)
