@@ -18,7 +18,7 @@ class EntryRow(NamedTuple):
     """One word and its meaning."""
 
     kind: str
-    """Name of the machine whose state it is, or `reason`."""
+    """Name of the machine whose state it is, else `cause` or `reason`."""
     word: str
     """As it stands in the column; of a reason, what stands before a colon."""
     meaning: str

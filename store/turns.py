@@ -16,6 +16,7 @@ __all__ = [
     "left_signs",
     "not_closed",
     "of_author",
+    "questions_of",
     "receive",
     "save",
     "show",
@@ -72,6 +73,8 @@ class TurnRow(NamedTuple):
     """Name of the command it is, with its slash; None: it is none."""
     sign: str | None
     """The reaction that shows on the message; None: none."""
+    let_in_by: str | None
+    """Which entry or rule let its author in; None: none did, it is the gateway's to answer."""
     updated_at: str
     closed_at: str | None
     """When it came to rest; None while something is still to be done about it."""
@@ -105,6 +108,19 @@ def of_author(db: Database, scope: str, author_id: str) -> list[TurnRow]:
     """Return the turns of an author that are not at rest, in order of receipt."""
     where = "scope = ? and author_id = ? and closed_at is null order by lane_order"
     return fetch_all(db, TurnRow, "turns", where, (scope, author_id))
+
+
+def questions_of(db: Database, scope: str, author_id: str, since: str) -> tuple[int, int]:
+    """Count the questions of an author: those that wait, and those received since a moment.
+
+    Commands and what was refused are no questions; what still runs does not wait.
+    """
+    of_author = "select count(*) from turns where author_id = ? and scope = ? and "
+    waiting = of_author + "closed_at is null and state in ('received', 'admitted', 'queued')"
+    recent = of_author + "received_at >= ? and state not in ('refused', 'bypassed')"
+    (waits,) = db.conn.execute(waiting, (author_id, scope)).fetchone()
+    (count,) = db.conn.execute(recent, (author_id, scope, since)).fetchone()
+    return int(waits), int(count)
 
 
 def left_signs(db: Database, scope: str) -> list[TurnRow]:

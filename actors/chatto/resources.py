@@ -24,6 +24,9 @@ Proto: TypeAlias = Any
 DIRECT: Final = 2
 """`ROOM_KIND_DM`. Any other kind counts as a channel, where the agent speaks when asked."""
 
+ANSWERING: Final = ("message.post-in-thread", "message.post")
+"""What an answer needs in a channel, where all are in threads, and in a direct conversation."""
+
 
 def account_of(user: Proto) -> Account:
     """Return the agent's own account."""
@@ -32,7 +35,18 @@ def account_of(user: Proto) -> Account:
 
 def person_of(user: Proto) -> Person:
     """Return a person."""
-    return Person(user.id, user.login, user.display_name)
+    return Person(user.id, user.login, user.display_name, is_program=_is_program(user))
+
+
+def _is_program(user: Proto) -> bool:
+    """Tell what the server says; 0.4.20 has no word for it, later ones have one of two.
+
+    Source: Chatto after 0.4.20, proto/chatto/api/v1/users.proto: is_bot, then bot.
+    """
+    fields = user.DESCRIPTOR.fields_by_name
+    if "bot" in fields:
+        return bool(user.HasField("bot"))
+    return bool("is_bot" in fields and user.is_bot)
 
 
 def room_of(entry: Proto) -> Room:
@@ -45,7 +59,14 @@ def room_of(entry: Proto) -> Room:
         kind=RoomKind.DIRECT if is_direct else RoomKind.CHANNEL,
         is_member=entry.viewer_state.is_member,
         is_archived=room.archived,
+        takes_answers=_takes_answers(entry, ANSWERING[is_direct]),
     )
+
+
+def _takes_answers(entry: Proto, permission: str) -> bool:
+    """Tell whether a permission is granted; a server that does not say may refuse later."""
+    grants = {each.permission: each.granted for each in entry.viewer_state.permissions}
+    return bool(grants.get(permission, True))
 
 
 def message_of(message: Proto) -> Message:

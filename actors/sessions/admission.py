@@ -1,8 +1,12 @@
 """Whether a message concerns the agent, and why: one pure function for every way in.
 
-Posted, caught-up and recovered messages meet here. The order of the questions is the order
-of their cost and of what may be told to whom: nothing is asked about the words of somebody
+Posted, edited, caught-up and recovered messages meet here. The order of the questions is the
+order of their cost and of what may be told to whom: nothing is asked about the words of somebody
 who may not speak to the agent at all.
+
+What stops a message before it is known to be meant leaves no row (`NotForUs`); what stops it
+afterwards is a row with its reason (`Refused`). Whether it was decided before is no question
+here: the message's row is its own answer.
 """
 
 import re
@@ -10,14 +14,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .characters import trim
-from .facts import Message, Room, RoomKind
+from .facts import Message, Room
 from .mentions import leading_mention_end, mentioned_handles
-from .policy import FollowUps, Policy
+from .policy import Bots, EditedUnseen, FollowUps, Policy
+from .room_rules import Rules, answers_room, rules_of
 
 __all__ = [
     "Admitted",
     "Bypassed",
     "Cause",
+    "Editor",
     "Inbound",
     "NotForUs",
     "Path",
@@ -45,6 +51,16 @@ class Path(Enum):
     """Its receipt was written, then the process ended."""
 
 
+class Editor(Enum):
+    """Whose words a message holds."""
+
+    AUTHOR = "author"
+    OTHER = "other"
+    """A moderator edited it last."""
+    UNKNOWN = "unknown"
+    """It was edited while nobody watched."""
+
+
 class Cause(Enum):
     """Why a message concerns the agent; the values stand in the store."""
 
@@ -59,6 +75,10 @@ class Cause(Enum):
     """A stranger's direct message, for the gateway to decline or to pair with."""
 
 
+CALLED = frozenset({Cause.MENTION, Cause.ROLE, Cause.BROADCAST})
+"""Causes that are a mention, as a program has to make one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inbound:
     """A message and everything the decision about it rests on."""
@@ -68,7 +88,8 @@ class Inbound:
     path: Path
     own_id: str
     own_login: str
-    author_may_speak: bool
+    let_in_by: str | None
+    """Which entry or rule lets the author talk to the agent here; None: none does."""
     is_pair: bool
     """Whether it is a direct conversation of the author with the agent alone."""
     server_says_mentioned: bool
@@ -79,6 +100,14 @@ class Inbound:
     """Whether the agent has a session in the thread it was posted in."""
     author_is_asker: bool
     """Whether a question of its author runs, waits or was answered last in that thread."""
+    editor: Editor = Editor.AUTHOR
+    author_is_program: bool = False
+    caused_by_programs: int = 0
+    """Turns that programs caused, in that thread or this one anywhere, since a person wrote."""
+    waiting: int = 0
+    """Questions of the author that wait."""
+    within_the_hour: int = 0
+    """Questions of the author within the last hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,56 +151,36 @@ Verdict = NotForUs | Refused | Bypassed | Admitted
 
 def admit(inbound: Inbound, policy: Policy) -> Verdict:
     """Decide what becomes of a message."""
-    if stopped := _not_for_us(inbound, policy):
-        return stopped
-    if not inbound.author_may_speak:
-        return Bypassed(Cause.STRANGER, trim(inbound.message.body))
-    cause = _cause(inbound, policy)
+    rules = rules_of(inbound.room, policy)
+    if stopped := _stopped(inbound, policy, rules):
+        return NotForUs(stopped)
+    cause = _cause(inbound, policy, rules)
     if isinstance(cause, NotForUs):
         return cause
-    command = command_in(inbound.message.body, inbound.own_login)
-    if command is None:
-        return Admitted(cause)
-    if inbound.path is not Path.POSTED:
-        return Refused(cause, "command")
-    return Bypassed(cause, command)
+    if inbound.author_is_program and rules.allow_bots is not Bots.ALL and cause not in CALLED:
+        return NotForUs("program_without_mention")
+    text = trim(inbound.message.body)
+    command = text if cause is Cause.STRANGER else command_in(text, inbound.own_login)
+    if refused := _refused(inbound, policy, is_command=command is not None):
+        return Refused(cause, refused)
+    return Admitted(cause) if command is None else Bypassed(cause, command)
 
 
-def answers_room(room: Room, policy: Policy) -> bool:
-    """Tell whether the agent answers in a room at all.
-
-    Archived rooms take no posts; direct conversations are not subject to the list of rooms.
-    """
-    if not room.is_member or room.is_archived:
-        return False
-    if room.kind is RoomKind.DIRECT or policy.allowed_rooms is None:
-        return True
-    return _names(room, policy.allowed_rooms)
-
-
-def command_in(body: str, own_login: str) -> str | None:
-    """Return the command a message is, from its slash on; None: it is none.
-
-    A mention of the agent may stand before it. Invisible characters around it do not count,
-    since some clients put them there.
-    """
-    text = trim(body)
-    text = trim(text[leading_mention_end(text, own_login) :])
-    return text if COMMAND.match(text) else None
-
-
-def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
+def _stopped(inbound: Inbound, policy: Policy, rules: Rules) -> str | None:
+    """Ask who wrote it and where: what fails here is not even looked into."""
     message = inbound.message
     if message.author_id == inbound.own_id:
-        return NotForUs("own_message")
+        return "own_message"
+    if inbound.editor is Editor.OTHER:
+        return "editor_is_not_author"
     if not answers_room(inbound.room, policy):
-        return NotForUs("room_not_answered")
-    if not inbound.author_may_speak and not _lets_gateway_decide(inbound, policy):
-        return NotForUs("author_not_allowed")
-    if message.echo_of_id is not None:
-        # The thread reply it repeats is a message of its own.
-        return NotForUs("echo")
-    return None
+        return "room_not_answered"
+    if inbound.let_in_by is None and not _lets_gateway_decide(inbound, policy):
+        return "author_not_allowed"
+    if inbound.author_is_program and rules.allow_bots is Bots.NONE:
+        return "program"
+    # The thread reply an echo repeats is a message of its own.
+    return "echo" if message.echo_of_id is not None else None
 
 
 def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
@@ -179,17 +188,21 @@ def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
     return policy.strangers_reach_gateway and inbound.is_pair and inbound.path is Path.POSTED
 
 
-def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
-    if inbound.is_pair:
-        return Cause.DIRECT
+def _cause(inbound: Inbound, policy: Policy, rules: Rules) -> Cause | NotForUs:
+    """Ask what the words are about: why they concern the agent, if they do."""
+    if inbound.let_in_by is None:
+        return Cause.STRANGER
     handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
-    if inbound.own_login.lower() in handles:
+    is_named = inbound.own_login.lower() in handles
+    if inbound.is_pair and not (is_named and inbound.author_is_program):
+        return Cause.DIRECT
+    if is_named:
         return Cause.MENTION
     if inbound.replies_to_own and policy.answer_replies:
         return Cause.REPLY
     if inbound.server_says_mentioned and (by_server := _server_cause(handles, policy)):
         return by_server
-    return _unaddressed_cause(inbound, policy, handles - BROADCASTS)
+    return _unaddressed_cause(inbound, rules, handles - BROADCASTS)
 
 
 def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
@@ -203,14 +216,13 @@ def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
     return Cause.ROLE if handles and policy.role_mentions else None
 
 
-def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Cause | NotForUs:
+def _unaddressed_cause(inbound: Inbound, rules: Rules, others: set[str]) -> Cause | NotForUs:
     """Decide about words that do not address the agent: a follow-up, or an open room."""
     follows = inbound.answered_here and (
-        policy.follow_ups is FollowUps.ANYONE
-        or (policy.follow_ups is FollowUps.ASKER and inbound.author_is_asker)
+        rules.follow_ups is FollowUps.ANYONE
+        or (rules.follow_ups is FollowUps.ASKER and inbound.author_is_asker)
     )
-    is_open = not policy.require_mention or _names(inbound.room, policy.free_rooms)
-    if not follows and not is_open:
+    if not follows and rules.needs_mention:
         return NotForUs("not_addressed")
     message = inbound.message
     points_elsewhere = message.in_reply_to is not None and not inbound.replies_to_own
@@ -219,7 +231,36 @@ def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Ca
     return Cause.FOLLOW_UP if follows else Cause.OPEN_ROOM
 
 
-def _names(room: Room, entries: tuple[str, ...]) -> bool:
-    """Tell whether a list of rooms names this one, by its ID or its name in any case."""
-    name = room.name.lower()
-    return any(entry == room.room_id or (name and entry.lower() == name) for entry in entries)
+def _refused(inbound: Inbound, policy: Policy, *, is_command: bool) -> str | None:
+    """Say why a message that is meant will not run; None: it will."""
+    room = inbound.room
+    if room.is_archived:
+        return "room_archived"
+    if not room.takes_answers:
+        return "room_read_only"
+    if is_command and inbound.path is not Path.POSTED:
+        return "command"
+    if inbound.editor is Editor.UNKNOWN and policy.revisions.unseen is EditedUnseen.REFUSE:
+        return "edited_unseen"
+    if inbound.author_is_program and inbound.caused_by_programs >= policy.loop_budget:
+        return "loop_budget"
+    return None if is_command else _over_limit(inbound, policy)
+
+
+def _over_limit(inbound: Inbound, policy: Policy) -> str | None:
+    if 0 < policy.max_waiting <= inbound.waiting:
+        return "too_many_waiting"
+    if 0 < policy.max_turns_per_hour <= inbound.within_the_hour:
+        return "too_many_this_hour"
+    return None
+
+
+def command_in(body: str, own_login: str) -> str | None:
+    """Return the command a message is, from its slash on; None: it is none.
+
+    A mention of the agent may stand before it. Invisible characters around it do not count,
+    since some clients put them there.
+    """
+    text = trim(body)
+    text = trim(text[leading_mention_end(text, own_login) :])
+    return text if COMMAND.match(text) else None

@@ -1,8 +1,6 @@
 """Who we are, which rooms there are and what people are called: known from one read each."""
 
-import logging
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .facts import Account, Person, Room, RoomKind
@@ -10,11 +8,6 @@ from .ports import ChatServer
 from .stream_events import Membership, PersonChanged, RoomChanged
 
 __all__ = ["Directory"]
-
-log = logging.getLogger(__name__)
-
-USER_ID = re.compile(r"U[0-9A-Za-z]{14}")
-"""Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
 
 NAMES_KEPT = 10_000  # people; a name is read again when it is needed after it was forgotten
 
@@ -60,6 +53,11 @@ class Directory:
         self._kinds.update({room.room_id: room.kind for room in rooms})
         return [room for room in rooms if room.is_member]
 
+    @property
+    def rooms(self) -> Collection[Room]:
+        """The rooms that are known, also those the account is not in."""
+        return self._rooms.values()
+
     def known_room(self, room_id: str) -> Room | None:
         """Return a room if it is known, without asking the server."""
         return self._rooms.get(room_id)
@@ -70,13 +68,18 @@ class Directory:
         Raises: ChatError.
         """
         known = self._rooms.get(room_id)
-        if known is not None:
+        if known is not None and known.takes_answers and not known.is_archived:
             return known
+        # What keeps the agent quiet is looked at again: no event tells when a right is given.
         found = await self._server.get_room(room_id)
         if found is not None:
             self._rooms[room_id] = found
             self._kinds[room_id] = found.kind
         return found
+
+    def known_person(self, user_id: str) -> Person | None:
+        """Return somebody if known, without asking the server."""
+        return self._people.get(user_id)
 
     def id_of(self, room: str) -> str:
         """Return the ID of a room that is given by its ID or, in any case, by its name."""
@@ -136,26 +139,15 @@ class Directory:
         if len(self._people) > self._names_kept:
             self._people.clear()
 
-    async def resolve(self, entries: Iterable[str]) -> frozenset[str]:
-        """Turn logins and user IDs of an allowlist into user IDs; name what is nobody.
+    async def living(self, user_ids: Collection[str]) -> Mapping[str, Person]:
+        """Read who these are now, without those whose account is gone. Raises: ChatError."""
+        found = await self._server.people(user_ids) if user_ids else {}
+        self.note_people(found)
+        return found
 
-        Raises: ChatError.
-        """
-        ids = set[str]()
-        for entry in entries:
-            if entry == "*":
-                continue
-            if USER_ID.fullmatch(entry):
-                ids.add(entry)
-                continue
-            person = await self._server.find_person(entry.lstrip("@"))
-            if person is None:
-                log.warning(
-                    "CHATTO_ALLOWED_USERS: nobody on the server has the login %r; "
-                    "correct or remove the entry",
-                    entry,
-                )
-            else:
-                self._people[person.user_id] = person
-                ids.add(person.user_id)
-        return frozenset(ids)
+    async def find(self, login: str) -> Person | None:
+        """Look somebody up by login, in any case; None: nobody. Raises: ChatError."""
+        person = await self._server.find_person(login)
+        if person is not None:
+            self._people[person.user_id] = person
+        return person

@@ -9,6 +9,7 @@ ChatError
 +-- CredentialRefusedError   wrong password, revoked token
 +-- NotChattoError           no Chatto server at the address, or no usable address
 +-- ProtocolNotSpokenError   its realtime protocol is another one
++-- SettingsConflictError    two settings say different things of one room
 StreamLostError                  the realtime stream ended; a new one may be opened
 StateUnusableError               the state file cannot be used
 """
@@ -22,6 +23,7 @@ __all__ = [
     "RequestRefusedError",
     "ServerBusyError",
     "ServerUnreachableError",
+    "SettingsConflictError",
     "StateUnusableError",
     "StreamLostError",
     "UnusableConnectionError",
@@ -73,6 +75,17 @@ class NotChattoError(UnusableConnectionError):
 
 class ProtocolNotSpokenError(UnusableConnectionError):
     """The server speaks another realtime protocol than the plugin."""
+
+
+class SettingsConflictError(UnusableConnectionError):
+    """Two settings say different things of one room, as its name and its ID show."""
+
+    def __init__(self, entry: str) -> None:
+        """Name the entry."""
+        super().__init__(
+            f"platforms.chatto.extra.rooms.{entry} and another setting say different things of "
+            "one room. Correct one of them and restart the gateway."
+        )
 
 
 class StreamLostError(Exception):

@@ -40,6 +40,8 @@ class Person:
     user_id: str
     login: str
     display_name: str
+    is_program: bool = False
+    """Whether the server says that it is a program; 0.4.20 never does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Room:
     kind: RoomKind
     is_member: bool
     is_archived: bool
+    takes_answers: bool = True
+    """Whether the account may post where it answers: in threads, or in the conversation."""
 
 
 @dataclass(frozen=True, slots=True)

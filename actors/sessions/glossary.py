@@ -5,9 +5,22 @@ from collections.abc import Mapping
 from ...machines.catalogue import CHARTS
 from ...store.glossary import EntryRow
 
-__all__ = ["REASONS", "entries"]
+__all__ = ["CAUSES", "REASONS", "entries"]
+
+CAUSES: Mapping[str, str] = {
+    "broadcast": "it calls everybody in the room",
+    "direct": "it was said in a direct conversation with the agent",
+    "follow_up": "it goes on in a thread where the agent answers its author",
+    "mention": "it mentions the agent by its login",
+    "open_room": "it was said in a room that needs no mention",
+    "reply": "it replies to a message of the agent",
+    "role": "it mentions a role the agent has",
+    "stranger": "a stranger's direct message, which the gateway answers",
+}
+"""By what stands in a column `cause` of a turn: why a message concerns the agent."""
 
 REASONS: Mapping[str, str] = {
+    "addressed_elsewhere": "it is addressed to somebody else",
     "author_not_allowed": "its author may not talk to the agent",
     "author_gone": "its author's account was deleted",
     "answer_pending": "the answer was never posted",
@@ -15,21 +28,31 @@ REASONS: Mapping[str, str] = {
     "cancelled": "ended by a command",
     "command": "a command that was not run: only freshly posted ones are",
     "context_unreadable": "the conversation it belongs to could not be read",
+    "echo": "the repetition of a thread reply in the room; the reply itself counts",
+    "edited_unseen": "it was edited while nobody watched, so by nobody knows whom",
+    "editor_is_not_author": "somebody else edited it: its words are not its author's",
     "failed_inside": "a defect of the plugin; the log has the details",
     "gap": "the stream was interrupted: posts may have been missed",
     "inside": "a defect of the plugin; the log has the details",
+    "loop_budget": "programs have caused as many turns as they may until a person writes",
     "no_answer": "the run ended and nothing was posted",
     "not_addressed": "it is not meant for the agent",
     "not_connected": "the credential was of no use any more",
     "not_found": "the room, the thread or the message is gone",
     "not_resumed": "the process ended under it and the gateway did not take it up again",
     "not_taken": "the gateway did not start a run for it",
+    "not_yours": "only the person whose run waits may answer that",
     "outcome_unknown": "nobody knows whether the answer was posted; it was not found",
+    "own_message": "posted with the agent's own account",
     "permission_denied": "the agent may not post there",
     "process_died": "the process ended under it",
     "process_ended": "the process ended under it",
+    "program": "posted by a program, and programs do not count there",
+    "program_without_mention": "posted by a program that does not mention the agent",
     "redelivered": "the same event came again",
+    "room_archived": "the room is archived: nobody can post there",
     "room_not_answered": "the agent does not answer in that room",
+    "room_read_only": "the agent may not post there",
     "run_cancelled": "the gateway ended its run",
     "run_failed": "the agent's run failed",
     "run_stopped": "its run was stopped",
@@ -38,6 +61,8 @@ REASONS: Mapping[str, str] = {
     "session_without_row": "the conversation is older than these rows",
     "was_out_of_room": "the agent was out of the room for a while: the thread is read",
     "too_many_posts": "more was posted than is remembered: the thread is read",
+    "too_many_this_hour": "its author asked as often within an hour as one may",
+    "too_many_waiting": "as many questions of its author wait as may",
     "unreachable": "the server did not answer",
     "unreadable": "the message could not be read: deleted, or out of reach",
 }
@@ -45,10 +70,15 @@ REASONS: Mapping[str, str] = {
 
 
 def entries() -> list[EntryRow]:
-    """Return the meanings of all states and reasons."""
+    """Return the meanings of all states, causes and reasons."""
     states = [
         EntryRow(chart.MACHINE, state, meaning)
         for chart in CHARTS
         for state, meaning in chart.MEANING.items()
     ]
-    return states + [EntryRow("reason", word, meaning) for word, meaning in REASONS.items()]
+    words = [("cause", CAUSES), ("reason", REASONS)]
+    return states + [
+        EntryRow(kind, word, meaning)
+        for kind, meanings in words
+        for word, meaning in meanings.items()
+    ]

@@ -23,7 +23,9 @@ async def receipt_of(room: Room, message: Message, cause: Cause, services: Servi
     """
     people = await services.directory.people([message.author_id])
     author_name = people[message.author_id].display_name
-    return _row(room, message, author_name, services)._replace(cause=cause.value)
+    row = _row(room, message, author_name, services)
+    let_in_by = services.let_in_by(message.author_id, place_of_message(room, message))
+    return row._replace(cause=cause.value, let_in_by=let_in_by)
 
 
 def receipt_of_unread(event: MessagePosted, services: Services) -> TurnRow:
@@ -79,6 +81,7 @@ def _row(room: Room, message: Message, author_name: str, services: Services) -> 
         session_token=None,
         command=None,
         sign=None,
+        let_in_by=None,
         updated_at=now,
         closed_at=None,
     )

@@ -6,8 +6,10 @@ from typing import assert_never
 from ...store import turns
 from ..runtime.mailbox import Address
 from .admission import answers_room
-from .facts import Place, RoomKind
+from .facts import Place, Room, RoomKind
 from .mail import ROOM, THREAD, Retracted
+from .policy import Bots
+from .room_rules import rules_of
 from .services import Services
 from .stream_events import (
     Mentioned,
@@ -86,11 +88,16 @@ class Reception:
             return "room_not_answered"
         kind = services.directory.kind_of(room_id)
         root = message_id if kind is RoomKind.CHANNEL else None
-        if services.gateway.may_speak(author_id, Place(room_id, kind, root)):
-            return None
+        if services.let_in_by(author_id, Place(room_id, kind, root)) is not None:
+            return "program" if room is not None and self._is_shut_out(author_id, room) else None
         if services.policy.strangers_reach_gateway and kind is RoomKind.DIRECT:
             return None
         return "author_not_allowed"
+
+    def _is_shut_out(self, author_id: str, room: Room) -> bool:
+        """Tell whether the author is a program where none may speak."""
+        is_none = rules_of(room, self._services.policy).allow_bots is Bots.NONE
+        return is_none and self._services.is_program(author_id)
 
     def _may_revise(self, event: MessageEdited | MessageRetracted) -> bool:
         """Tell whether an edit or a deletion may concern a turn; whose it is, its row says."""

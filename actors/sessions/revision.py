@@ -7,27 +7,31 @@ from functools import partial
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Admitted, NotForUs, Path, Refused, Verdict
+from .admission import Admitted, Editor, NotForUs, Path, Refused, Verdict
 from .facts import Message, Room
 from .journal import Draft
+from .judge import Judge, Judgement, Question
 from .mail import THREAD, Edited, Received, Retracted
 from .receipt import digest_of_message, receipt_of, words_of
 from .services import Services
+from .standing import place_of_message
 from .stream_events import MessageEdited, MessageRetracted
 
-__all__ = ["Decide", "Read", "Reviser"]
+__all__ = ["Read", "Reviser"]
 
 log = logging.getLogger(__name__)
 
 Read = Callable[[Sequence[str]], Awaitable[Mapping[str, Message]]]
 """Reads messages of the room by ID; what cannot be read is left out."""
-Decide = Callable[[Room, Sequence[Message], Path], Awaitable[Mapping[str, Verdict]]]
-"""Asks admission, the same for posts and edits."""
 
 OPEN = frozenset(
     {"received", "admitted", "queued", "handed", "processing", "interrupted", "correcting"}
 )
 """States of a turn that an edit can still change."""
+
+
+FOREIGN_EDIT = "editor_is_not_author"
+"""Words that a moderator put into somebody's mouth."""
 
 
 class Reviser:
@@ -36,20 +40,20 @@ class Reviser:
     So an edit never overtakes the reading of what it edits.
     """
 
-    def __init__(self, room_id: str, services: Services, read: Read, decide: Decide) -> None:
+    def __init__(self, room_id: str, services: Services, read: Read, judge: Judge) -> None:
         """Revise messages of one room.
 
         Args:
             room_id: the room.
             services: what the actors of the profile share.
             read: how the room reads.
-            decide: how the room decides.
+            judge: asks admission, the same for posts and edits.
         """
         self._room_id = room_id
         self._services = services
         self._journal = services.journal
         self._read = read
-        self._decide = decide
+        self._judge = judge
 
     async def retract(self, events: Sequence[MessageRetracted]) -> None:
         """Tell the lanes which of their messages are gone."""
@@ -76,24 +80,30 @@ class Reviser:
                 draft.remark(id_, "edit", f"too_late: {row.state}")
                 del editors[id_]
         messages = await self._read(list(editors)) if editors else {}
-        own = [
-            message
-            for message in messages.values()
-            if message.author_id == editors[message.message_id]
-        ]
-        for id_ in messages.keys() - {message.message_id for message in own}:
-            self._ignore(draft, rows.get(id_), id_, "editor_is_not_author")
-        verdicts = await self._decide(room, own, Path.EDITED) if own else {}
+        judgement = await self._judge.decide(
+            room,
+            [
+                Question(
+                    message=message,
+                    path=Path.EDITED,
+                    editor=_editor(message, editors[message.message_id]),
+                    is_new=_was_kept_out(rows.get(message.message_id)),
+                )
+                for message in messages.values()
+            ],
+        )
         mails = [
-            await self._revise(draft, room, message, rows.get(message.message_id), verdict)
-            for message in own
-            if (verdict := verdicts.get(message.message_id))
+            await self._revise(draft, room, message, rows.get(message.message_id), judgement)
+            for message in messages.values()
         ]
+        judgement.loops.record(draft)
         await self._commit(draft)
         for told in mails:
             if told is not None:
                 await self._services.send(THREAD, *told)
-        return frozenset(message.message_id for message in own)
+        return frozenset(
+            id_ for id_, message in messages.items() if message.author_id == editors[id_]
+        )
 
     async def _revise(
         self,
@@ -101,14 +111,21 @@ class Reviser:
         room: Room,
         message: Message,
         row: TurnRow | None,
-        verdict: Verdict,
+        judgement: Judgement,
     ) -> tuple[str, Edited | Received] | None:
         """Plan what one edit means; return whom to tell what, None: nobody anything."""
-        if reason := self._why_not(message, row, verdict):
+        verdict = judgement.verdicts[message.message_id]
+        reason = self._why_not(message, row, verdict)
+        if isinstance(verdict, NotForUs) and verdict.cause == FOREIGN_EDIT:
+            reason = FOREIGN_EDIT
+        if reason is not None:
             self._ignore(draft, row, message.message_id, reason)
             return None
         if isinstance(verdict, NotForUs) or not isinstance(verdict, Admitted | Refused):
             return None
+        if isinstance(verdict, Admitted) and message.author_id in judgement.programs:
+            key = self._services.gateway.session_key(place_of_message(room, message))
+            judgement.loops.count(key, message.author_id)
         if row is None:
             new = await receipt_of(room, message, verdict.cause, self._services)
             draft.receive(new)
@@ -148,3 +165,11 @@ class Reviser:
     async def _rows(self, ids: Sequence[str]) -> dict[str, TurnRow]:
         scope = self._journal.scope
         return await self._journal.read(lambda db: turns.find_all(db, scope, ids))
+
+
+def _editor(message: Message, editor_id: str) -> Editor:
+    return Editor.AUTHOR if editor_id == message.author_id else Editor.OTHER
+
+
+def _was_kept_out(row: TurnRow | None) -> bool:
+    return row is None or row.state == "refused"

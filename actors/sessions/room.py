@@ -10,17 +10,7 @@ from ...store import ignored, turns
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
-from .admission import (
-    Admitted,
-    Bypassed,
-    Cause,
-    Inbound,
-    NotForUs,
-    Path,
-    Refused,
-    Verdict,
-    admit,
-)
+from .admission import Cause, Editor, NotForUs, Path, Refused
 from .batch import Batch, Decided, ids_of, message_id_of
 from .errors import (
     RequestRefusedError,
@@ -28,14 +18,13 @@ from .errors import (
     ServerUnreachableError,
     UnusableConnectionError,
 )
-from .facts import Message, Place, Room, RoomKind
+from .facts import Message, Room
+from .judge import Judge, Question
+from .loops import Loops
 from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
-from .policy import EditedUnseen
 from .receipt import digest_of_message, receipt_of
 from .revision import Reviser
 from .services import Services
-from .signage import EDITED_UNSEEN
-from .standing import Standing, Standings
 from .stream_events import MessageEdited, MessageRetracted
 
 __all__ = ["RoomActor"]
@@ -65,11 +54,11 @@ class RoomActor:
         self._room_id = room_id
         self._services = services
         self._journal = services.journal
-        self._standings = Standings(services)
+        self._judge = Judge(room_id, services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
         self._held_back: set[str] = set()
         """Messages that were edited before their first read, by nobody knows whom yet."""
-        self._reviser = Reviser(room_id, services, self._read_now, self._decide_edits)
+        self._reviser = Reviser(room_id, services, self._read_now, self._judge)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
 
@@ -107,13 +96,14 @@ class RoomActor:
     async def _take(self, mails: Sequence[RoomMail]) -> None:
         room = await self._services.directory.room(self._room_id)
         batch = await self._batch_of(mails)
+        loops: Loops | None = None
         if room is None:
             log.info("room %s is hidden or gone: %d events passed over", self._room_id, len(mails))
             messages: Mapping[str, Message] = {}
             decided = list[Decided]()
         else:
             messages = self._hold_back(await self._read(batch.undecided), batch)
-            decided = await self._decide(room, messages, batch)
+            decided, loops = await self._decide(room, messages, batch)
         for id_ in batch.undecided:
             if id_ not in messages and id_ not in self._held_back:
                 self._services.tally.count(self._room_id, "unreadable")
@@ -121,7 +111,7 @@ class RoomActor:
                     decided.append(
                         Decided(row, Refused(_cause_of(row), "unreadable"), is_new=False)
                     )
-        await self._record(batch, decided)
+        await self._record(batch, decided, loops)
         await self._revise(room, mails)
 
     async def _revise(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
@@ -190,87 +180,49 @@ class RoomActor:
 
     async def _decide(
         self, room: Room, messages: Mapping[str, Message], batch: Batch
-    ) -> list[Decided]:
+    ) -> tuple[list[Decided], Loops | None]:
         """Decide about messages in their order; those that are not meant are passed over."""
-        standings = await self._standings.of(room, list(messages.values()))
+        if not messages:
+            return [], None
+        rows = {id_: batch.known.get(id_) for id_ in messages}
+        judgement = await self._judge.decide(
+            room,
+            [
+                Question(
+                    message=message,
+                    path=batch.path_of(id_),
+                    editor=self._editor_of(message, rows[id_]),
+                    is_new=rows[id_] is None,
+                    says_mentioned=batch.is_mentioned(id_),
+                )
+                for id_, message in messages.items()
+            ],
+        )
         decided = list[Decided]()
-        asked = list[tuple[Place, str]]()
-        for id_, message in messages.items():
-            standing = standings[id_]
-            for place, asker_id in asked:
-                if place == standing.place:
-                    standing = standing.after_question_of(asker_id, message.author_id)
-            path, says = batch.path_of(id_), batch.is_mentioned(id_)
-            inbound = self._inbound(room, message, standing, path, says_mentioned=says)
-            row = batch.known.get(id_)
-            verdict = self._unless_edited(message, row, admit(inbound, self._services.policy))
-            if isinstance(verdict, Admitted):
-                asked.append((standing.place, message.author_id))
-            if isinstance(verdict, NotForUs):
-                if row is None:
-                    self._pass_over(message, verdict)
-                else:
-                    decided.append(
-                        Decided(row, Refused(_cause_of(row), verdict.cause), is_new=False)
-                    )
-            else:
+        for id_, verdict in judgement.verdicts.items():
+            row, message = rows[id_], messages[id_]
+            self._held_back.discard(id_)
+            if not isinstance(verdict, NotForUs):
                 new = row or await receipt_of(room, message, verdict.cause, self._services)
                 decided.append(Decided(new, verdict, is_new=row is None))
-        return decided
+            elif row is None:
+                self._pass_over(message, verdict)
+            else:
+                refused = Refused(_cause_of(row), verdict.cause)
+                decided.append(Decided(row, refused, is_new=False))
+        return decided, judgement.loops
 
-    def _unless_edited(self, message: Message, row: TurnRow | None, verdict: Verdict) -> Verdict:
-        """Refuse what would run with words that nobody knows the author of."""
+    def _editor_of(self, message: Message, row: TurnRow | None) -> Editor:
+        """Tell whether the words are those of a message's author, as far as can be told."""
         was_held_back = message.message_id in self._held_back
-        self._held_back.discard(message.message_id)
         has_changed = row is not None and row.digest != digest_of_message(message)
-        refuses = self._services.policy.revisions.unseen is EditedUnseen.REFUSE
-        if isinstance(verdict, Admitted | Bypassed) and refuses and (was_held_back or has_changed):
-            return Refused(verdict.cause, EDITED_UNSEEN)
-        return verdict
+        return Editor.UNKNOWN if was_held_back or has_changed else Editor.AUTHOR
 
-    async def _decide_edits(
-        self, room: Room, messages: Sequence[Message], path: Path
-    ) -> Mapping[str, Verdict]:
-        """Ask admission about edited messages."""
-        standings = await self._standings.of(room, messages)
-        return {
-            message.message_id: admit(
-                self._inbound(
-                    room, message, standings[message.message_id], path, says_mentioned=False
-                ),
-                self._services.policy,
-            )
-            for message in messages
-        }
-
-    def _inbound(
-        self,
-        room: Room,
-        message: Message,
-        standing: Standing,
-        path: Path,
-        *,
-        says_mentioned: bool,
-    ) -> Inbound:
-        account = self._services.directory.account
-        return Inbound(
-            message=message,
-            room=room,
-            path=path,
-            own_id=account.user_id,
-            own_login=account.login,
-            author_may_speak=self._services.gateway.may_speak(message.author_id, standing.place),
-            is_pair=room.kind is RoomKind.DIRECT
-            and self._services.server.is_pair(room.room_id, message.author_id),
-            server_says_mentioned=says_mentioned,
-            replies_to_own=standing.replies_to_own,
-            answered_here=standing.answered_here,
-            author_is_asker=standing.author_is_asker,
-        )
-
-    async def _record(self, batch: Batch, decided: Sequence[Decided]) -> None:
+    async def _record(self, batch: Batch, decided: Sequence[Decided], loops: Loops | None) -> None:
         """Write the receipts of what is meant, in one transaction, and tell the lanes."""
         draft = self._journal.draft()
+        if loops is not None:
+            loops.record(draft)
         for each in decided:
             if each.is_new:
                 draft.receive(each.row)

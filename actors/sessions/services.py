@@ -19,6 +19,7 @@ from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
+from .roster import Roster
 from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
@@ -123,11 +124,14 @@ class Services:
     server: ChatServer
     gateway: Gateway
     policy: Policy
+    """As it was written; from the first connection on its rooms are IDs."""
     context: ContextLimits
     limits: Limits
     tasks: TaskGroup
     supervisor: Supervisor
     directory: Directory
+    roster: Roster = field(default_factory=Roster)
+    """Whom the operator's lists mean, since the newest connection."""
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
@@ -136,6 +140,21 @@ class Services:
     """Rooms in which reactions were refused: not tried again before the next start."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
+
+    def let_in_by(self, author_id: str, place: Place) -> str | None:
+        """Return what lets an account talk to the agent at a place; None: nothing does.
+
+        The operator's list, else the gateway's own means, which do not say which of them it was.
+        """
+        entry = self.roster.entry_for(author_id)
+        if entry is not None:
+            return entry
+        return "gateway" if self.gateway.may_speak(author_id, place) else None
+
+    def is_program(self, user_id: str) -> bool:
+        """Tell whether an account is a program, by the operator's list or the server's word."""
+        person = self.directory.known_person(user_id)
+        return user_id in self.roster.programs or (person is not None and person.is_program)
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.

@@ -17,6 +17,8 @@ class Standing:
     """What admission needs to know of a message and cannot read off it."""
 
     place: Place
+    session_key: str
+    """The gateway's name of the conversation there."""
     replies_to_own: bool
     answered_here: bool
     author_is_asker: bool
@@ -43,8 +45,9 @@ class Standings:
         """Return the standing of each message by its ID. Raises: ChatError."""
         own = await self._own_among(room, messages)
         places = {message.message_id: place_of_message(room, message) for message in messages}
+        keys = {id_: self._services.gateway.session_key(place) for id_, place in places.items()}
         in_threads = {
-            message.message_id: self._services.gateway.session_key(places[message.message_id])
+            message.message_id: keys[message.message_id]
             for message in messages
             if message.thread_root_id is not None
         }
@@ -57,6 +60,7 @@ class Standings:
             asked = askers.get(in_threads.get(message.message_id, ""))
             standings[message.message_id] = Standing(
                 place=places[message.message_id],
+                session_key=keys[message.message_id],
                 replies_to_own=message.in_reply_to in own,
                 answered_here=asked is not None,
                 author_is_asker=asked is not None and message.author_id in asked,

@@ -17,6 +17,8 @@ from .mail import (
     StreamIsRefused,
 )
 from .reception import Reception
+from .room_names import RoomNames
+from .roster import RosterReader
 from .services import Services
 from .stream_events import StreamEvent, StreamOpened
 
@@ -32,6 +34,8 @@ class StreamReader:
         """Start without a stream."""
         self._services = services
         self._reception = Reception(services)
+        self._roster = RosterReader(services.policy, services.journal, services.directory)
+        self._rooms = RoomNames(services)
         self._scope = anyio.CancelScope()
         self._number = 0
 
@@ -86,9 +90,8 @@ class StreamReader:
         services = self._services
         account = await services.server.identify()
         services.directory.welcome(account)
-        services.gateway.allow(
-            await services.directory.resolve(services.policy.allowed_user_entries)
-        )
+        services.roster = await self._roster.read()
+        services.gateway.allow(services.roster.allowed.keys())
         self._tell(Identified(number, account.user_id))
 
     async def _pass_on(self, number: int, gap: int, event: StreamEvent) -> None:
@@ -104,6 +107,7 @@ class StreamReader:
                 "somebody adds it to a room, or it is joined to one",
                 self._services.directory.account.login,
             )
+        self._rooms.resolve()
         self._tell(StreamIsOpen(number, event.server_version))
 
     def _tell(self, mail: ConnectionMail) -> None:

@@ -98,7 +98,9 @@ def of_state(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
 
 async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
     """Say what is wrong with a server, or with what we know of it."""
-    policy = Policy(allowed_user_entries=("alice", "nobody"))
+    policy = Policy(
+        allowed_user_entries=("alice", "bob", "carol", "nobody"), allowed_rooms=("nowhere",)
+    )
     with caplog.at_level(logging.WARNING):
         async with colleague(folder, policy=policy, rooms=(), is_started=False) as profile:
             url = profile.url
@@ -107,6 +109,11 @@ async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIter
             await profile.starts()
             profile.cuts_stream()
             await profile.until(lambda: any("next attempt" in line for line in caplog.messages))
+            await profile.stops()
+            accounts = profile.sandbox.world.accounts
+            accounts.rename(accounts.require(profile.ids["bob"]), "robert")
+            accounts.forget(accounts.require(profile.ids["carol"]))
+            await profile.starts()
             for server in (
                 ChattoServer(url, Password("hermes", "wrong")),
                 ChattoServer(url, Token("wrong")),

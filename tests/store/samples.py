@@ -11,7 +11,9 @@ from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.store import glossary, outbox, transitions, turns
 from hermes_chatto.store.connection import ConnectionRow
 from hermes_chatto.store.glossary import EntryRow
+from hermes_chatto.store.loops import LoopRow
 from hermes_chatto.store.outbox import PartRow
+from hermes_chatto.store.pins import PinRow
 from hermes_chatto.store.room_sessions import RoomSessionRow
 from hermes_chatto.store.threads import ThreadRow
 from hermes_chatto.store.transitions import TransitionRow
@@ -60,10 +62,21 @@ def turn(message_id: str = "m1", **columns: Any) -> TurnRow:  # noqa: ANN401  an
         session_token=None,
         command=None,
         sign=None,
+        let_in_by=None,
         updated_at=at(),
         closed_at=None,
     )
     return row._replace(**columns)
+
+
+def pin(login: str = "ada", **columns: Any) -> PinRow:  # noqa: ANN401  any column
+    """Return whom a login in the list of allowed people means."""
+    return PinRow(SCOPE, "allowed_users", login, "u1", at())._replace(**columns)
+
+
+def loop(key: str = "u2", **columns: Any) -> LoopRow:  # noqa: ANN401  any column
+    """Return what a program caused."""
+    return LoopRow(SCOPE, "pair", key, "r1", 1, at())._replace(**columns)
 
 
 def part(outbox_id: str = "m1:a/1", **columns: Any) -> PartRow:  # noqa: ANN401  any column

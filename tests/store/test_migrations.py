@@ -19,7 +19,10 @@ MAY_BE_NULL = {
         *("room_name", "thread_root_id", "body", "in_reply_to", "reason", "cause", "carrier_id"),
         *("ends_as", "ended_by", "ended_with", "thread_before", "frontier_before", "closed_at"),
         *("holding_before", "session_token", "command", "sign"),
+        "let_in_by",
     },
+    "pins": set[str](),
+    "loops": set[str](),
     "threads": {
         *("thread_root_id", "frontier_id", "frontier_at", "blind_until_id", "token_kept_at"),
     },
@@ -78,6 +81,7 @@ def test_command_line_says_what_was_applied(path: Path, db: Database) -> None:
     applied, pending = listed.split("Pending")
     assert "m001_tables" in applied
     assert "m002_views" in applied
+    assert "m003_admission" in applied
     assert "m0" not in pending
 
 
@@ -135,6 +139,13 @@ def test_schema_explains_itself(path: Path, db: Database) -> None:
 
     schema = sqlite_utils("schema", path)
 
-    for name in (*MAY_BE_NULL, "turn_overview", "unanswered", "turn_story", "health"):
+    for name in (
+        *MAY_BE_NULL,
+        "turn_overview",
+        "unanswered",
+        "turn_story",
+        "health",
+        "admissions",
+    ):
         opening = schema.lower().split(f"{name}")[1:]
         assert any("--" in text[:120] for text in opening), name

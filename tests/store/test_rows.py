@@ -11,7 +11,9 @@ from hermes_chatto.store import (
     connection,
     glossary,
     ignored,
+    loops,
     outbox,
+    pins,
     room_sessions,
     threads,
     transitions,
@@ -20,7 +22,7 @@ from hermes_chatto.store import (
 from hermes_chatto.store.glossary import EntryRow
 from hermes_chatto.store.rows import MissingRowError
 from hermes_chatto.tests.store import samples
-from hermes_chatto.tests.store.samples import SCOPE, at, part, post, receive, step, turn
+from hermes_chatto.tests.store.samples import SCOPE, at, loop, part, pin, post, receive, step, turn
 
 # --- one field at a time ------------------------------------------------------------------------
 
@@ -376,3 +378,46 @@ def test_word_with_two_meanings_is_refused(db: Database) -> None:
     """One kind has one meaning for it."""
     with pytest.raises(sqlite3.IntegrityError):
         glossary.save(db, [EntryRow("turn", "queued", "a"), EntryRow("turn", "queued", "b")])
+
+
+def test_a_login_means_one_account_until_it_is_taken_off_the_list(db: Database) -> None:
+    """Nobody else's pin, list or profile is touched by that."""
+    ada, bot, other = pin("ada"), pin("ada", setting="bot_users"), pin("ada", scope="other")
+    for row in (ada, bot, other):
+        pins.pin(db, row)
+
+    with pytest.raises(sqlite3.IntegrityError):
+        pins.pin(db, pin("ada", user_id="u9"))
+    assert pins.of_setting(db, SCOPE, "allowed_users") == [ada]
+    pins.drop(db, SCOPE, "allowed_users", ["ada", "bob"])
+    assert pins.of_setting(db, SCOPE, "allowed_users") == []
+    assert pins.of_setting(db, SCOPE, "bot_users") == [bot]
+    assert pins.of_setting(db, "other", "allowed_users") == [other]
+
+
+def test_counters_of_a_room_and_of_its_programs_are_found_together(db: Database) -> None:
+    """A program's count follows it into any room; threads of other rooms do not matter."""
+    here, there = loop("u2"), loop("u3", room_id="r2")
+    thread, elsewhere = loop("k1", kind="thread"), loop("k2", kind="thread", room_id="r2")
+    for row in (here, there, thread, elsewhere, loop("u2", scope="other")):
+        loops.save(db, row)
+
+    assert set(loops.in_question(db, SCOPE, "r1", [])) == {here, thread}
+    assert set(loops.in_question(db, SCOPE, "r1", ["u2", "u3", "k2"])) == {here, there, thread}
+    loops.save(db, here._replace(turns=2))
+    loops.forget(db, thread)
+    assert loops.in_question(db, SCOPE, "r1", []) == [here._replace(turns=2)]
+
+
+def test_questions_of_a_person_are_counted_as_they_stand(db: Database) -> None:
+    """Those that wait, and those of the hour; commands and refused ones are none."""
+    states = ("received", "queued", "handed", "answered", "failed", "refused", "bypassed")
+    for state in states:
+        closed = None if state in ("received", "queued", "handed") else at()
+        turns.receive(db, turn(f"m-{state}", state=state, received_at=at(60), closed_at=closed))
+    turns.receive(db, turn("m-old", state="answered", received_at=at(), closed_at=at()))
+    turns.receive(db, turn("m-other", state="queued", author_id="u9"))
+    turns.receive(db, turn("m-elsewhere", state="queued", scope="other"))
+
+    assert turns.questions_of(db, SCOPE, "u1", at(60)) == (2, 5)
+    assert turns.questions_of(db, SCOPE, "u1", at()) == (2, 6)

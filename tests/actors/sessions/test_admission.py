@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hermes_chatto.actors.sessions.admission import (
     Admitted,
     Bypassed,
     Cause,
+    Editor,
     Inbound,
     NotForUs,
     Path,
@@ -21,7 +23,15 @@ from hermes_chatto.actors.sessions.admission import (
     command_in,
 )
 from hermes_chatto.actors.sessions.facts import Message, Room, RoomKind
-from hermes_chatto.actors.sessions.policy import FollowUps, Policy
+from hermes_chatto.actors.sessions.glossary import CAUSES, REASONS
+from hermes_chatto.actors.sessions.policy import (
+    Bots,
+    EditedUnseen,
+    FollowUps,
+    Policy,
+    Revisions,
+    RoomRules,
+)
 
 HERMES, ALICE = "Uhermes", "Ualice"
 CHANNEL = Room("R1", "Ops", RoomKind.CHANNEL, is_member=True, is_archived=False)
@@ -44,13 +54,15 @@ INBOUND = Inbound(
     path=Path.POSTED,
     own_id=HERMES,
     own_login="hermes",
-    author_may_speak=True,
+    let_in_by="*",
     server_says_mentioned=False,
     replies_to_own=False,
     answered_here=False,
     author_is_asker=False,
 )
 POLICY = Policy()
+Known = dict[str, Any]
+"""Fields of an `Inbound` a test is about."""
 
 WORD_JOINER, ZERO_WIDTH_SPACE, BYTE_ORDER_MARK = "\u2060", "\u200b", "\ufeff"
 
@@ -71,7 +83,7 @@ def verdict(
     *,
     room: Room = CHANNEL,
     path: Path = Path.POSTED,
-    **known: bool,
+    **known: object,
 ) -> Verdict:
     """Decide about a message by alice in R1, who may speak and is known for nothing."""
     said = message(words) if isinstance(words, str) else words
@@ -105,17 +117,33 @@ def test_an_own_message_is_nothing_to_answer_anywhere() -> None:
 
     assert verdict(said) == NotForUs("own_message")
     assert verdict(said, room=DIRECT) == NotForUs("own_message")
-    assert verdict(said, author_may_speak=False) == NotForUs("own_message")
+    assert verdict(said, let_in_by=None) == NotForUs("own_message")
+
+
+def test_a_room_the_account_is_not_in_is_not_answered() -> None:
+    """Whatever is said there is not for the agent."""
+    left = replace(CHANNEL, is_member=False)
+
+    assert verdict("@hermes hi", room=left) == NotForUs("room_not_answered")
 
 
 @pytest.mark.parametrize(
-    "room",
-    [replace(CHANNEL, is_member=False), replace(CHANNEL, is_archived=True)],
-    ids=["left", "archived"],
+    ("room", "reason"),
+    [
+        (replace(CHANNEL, is_archived=True), "room_archived"),
+        (replace(CHANNEL, is_archived=True, takes_answers=False), "room_archived"),
+        (replace(CHANNEL, takes_answers=False), "room_read_only"),
+        (replace(DIRECT, takes_answers=False), "room_read_only"),
+    ],
+    ids=["archived", "archived and read-only", "read-only", "direct"],
 )
-def test_a_room_that_takes_no_post_of_ours_is_not_answered(room: Room) -> None:
-    """Neither one we are not in, nor one that is archived."""
-    assert verdict("@hermes hi", room=room) == NotForUs("room_not_answered")
+def test_where_the_agent_may_not_post_it_says_nothing_and_the_row_says_why(
+    room: Room, reason: str
+) -> None:
+    """Only of what is meant for it: nobody else's words get a row."""
+    assert verdict("@hermes hi", room=room, is_pair=False) == Refused(Cause.MENTION, reason)
+    assert verdict("@hermes /stop", room=room, is_pair=False) == Refused(Cause.MENTION, reason)
+    assert verdict("hello", room=room, is_pair=False) == NOT_ADDRESSED
 
 
 def test_the_list_of_rooms_keeps_others_out() -> None:
@@ -144,8 +172,8 @@ def test_somebody_who_may_not_speak_is_not_asked_about_words() -> None:
     """Neither a mention nor a command of a stranger is told from anything else (S38)."""
     for words in ("@hermes hi", "@hermes /approve", "hello"):
         refused = NotForUs("author_not_allowed")
-        assert verdict(words, author_may_speak=False) == refused
-        assert verdict(words, room=DIRECT, author_may_speak=False) == refused
+        assert verdict(words, let_in_by=None) == refused
+        assert verdict(words, room=DIRECT, let_in_by=None) == refused
 
 
 def test_an_echo_is_the_message_it_repeats() -> None:
@@ -160,9 +188,9 @@ def test_the_questions_are_asked_in_order() -> None:
     said = replace(message("hello", echo_of_id="m1"), author_id=HERMES)
 
     causes = [
-        verdict(said, room=closed, author_may_speak=False),
-        verdict(replace(said, author_id=ALICE), room=closed, author_may_speak=False),
-        verdict(replace(said, author_id=ALICE), author_may_speak=False),
+        verdict(said, room=closed, let_in_by=None),
+        verdict(replace(said, author_id=ALICE), room=closed, let_in_by=None),
+        verdict(replace(said, author_id=ALICE), let_in_by=None),
         verdict(replace(said, author_id=ALICE)),
         verdict(message("hello")),
     ]
@@ -406,6 +434,155 @@ def test_a_recovered_message_is_decided_about_like_any_other() -> None:
     assert verdict("hi", path=Path.RECOVERED) == NOT_ADDRESSED
 
 
+# --- edits ----------------------------------------------------------------------------------
+
+
+def test_what_a_moderator_wrote_is_nobodys_question() -> None:
+    """Asked before anything else is: the words are not the author's (C 3.8)."""
+    refused = NotForUs("editor_is_not_author")
+
+    assert verdict("@hermes hi", path=Path.EDITED, editor=Editor.OTHER) == refused
+    assert verdict("@hermes hi", path=Path.EDITED, editor=Editor.OTHER, room=DIRECT) == refused
+
+
+def test_words_of_an_unknown_editor_are_refused_unless_the_operator_trusts_them() -> None:
+    """What is not meant stays not meant; a command is none either way."""
+    trusting = Policy(revisions=Revisions(unseen=EditedUnseen.ANSWER))
+
+    for words in ("@hermes hi", "@hermes /stop"):
+        unseen = Refused(Cause.MENTION, "edited_unseen")
+        assert verdict(words, editor=Editor.UNKNOWN) == unseen
+    assert verdict("hi", editor=Editor.UNKNOWN) == NOT_ADDRESSED
+    assert verdict("@hermes hi", trusting, editor=Editor.UNKNOWN) == MENTIONED
+
+
+def test_an_edit_is_never_a_command() -> None:
+    """Commands come as posts, as everybody can read them (handed S23)."""
+    assert verdict("/stop", room=DIRECT, path=Path.EDITED) == Refused(Cause.DIRECT, "command")
+    assert verdict("@hermes /stop", path=Path.EDITED) == Refused(Cause.MENTION, "command")
+
+
+# --- rules of one room ----------------------------------------------------------------------
+
+
+def test_what_is_said_of_a_room_wins_over_what_holds_everywhere() -> None:
+    """Each setting by itself; what is not said stays as it is."""
+    bound = (("ops", RoomRules(require_mention=True)),)
+    free = (("R1", RoomRules(require_mention=False)),)
+    anyone = (("R1", RoomRules(follow_ups=FollowUps.ANYONE)),)
+    off = (("R1", RoomRules(follow_ups=FollowUps.OFF)),)
+
+    assert verdict("hello", Policy(require_mention=False, rooms=bound)) == NOT_ADDRESSED
+    assert verdict("hello", Policy(rooms=free)) == OPENLY
+    assert verdict(IN_THREAD, Policy(rooms=anyone), answered_here=True) == FOLLOWED
+    asked: Known = {"answered_here": True, "author_is_asker": True}
+    assert verdict(IN_THREAD, Policy(rooms=off), **asked) == NOT_ADDRESSED
+    assert verdict(IN_THREAD, Policy(rooms=free), **asked) == FOLLOWED
+
+
+# --- other programs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "words", "expected"),
+    [
+        (Bots.NONE, "@hermes hi", NotForUs("program")),
+        (Bots.NONE, "hi", NotForUs("program")),
+        (Bots.MENTIONS, "@hermes hi", MENTIONED),
+        (Bots.MENTIONS, "hi", NOT_ADDRESSED),
+        (Bots.MENTIONS, "@hermes /status", Bypassed(Cause.MENTION, "/status")),
+        (Bots.ALL, "@hermes hi", MENTIONED),
+    ],
+)
+def test_a_program_counts_as_the_operator_says(
+    setting: Bots, words: str, expected: Verdict
+) -> None:
+    """Everywhere, or in one room alone."""
+    everywhere = Policy(allow_bots=setting)
+    here = Policy(rooms=(("R1", RoomRules(allow_bots=setting)),))
+
+    assert verdict(words, everywhere, author_is_program=True) == expected
+    assert verdict(words, here, author_is_program=True) == expected
+
+
+def test_a_program_has_to_mention_the_agent_where_mentions_count() -> None:
+    """A reply, a follow-up, an open room or a direct conversation is none."""
+    mentions = Policy(allow_bots=Bots.MENTIONS, require_mention=False)
+    silent = NotForUs("program_without_mention")
+    reply = message("why?", in_reply_to="a1")
+    program: Known = {"author_is_program": True}
+
+    assert verdict(reply, mentions, replies_to_own=True, **program) == silent
+    assert (
+        verdict(IN_THREAD, mentions, answered_here=True, author_is_asker=True, **program) == silent
+    )
+    assert verdict("hello", mentions, **program) == silent
+    assert verdict("hello", mentions, room=DIRECT, **program) == silent
+    assert verdict("@hermes hello", mentions, room=DIRECT, **program) == MENTIONED
+    everything = Policy(allow_bots=Bots.ALL, require_mention=False)
+    assert verdict("hello", everything, **program) == OPENLY
+    assert verdict("hello", everything, room=DIRECT, **program) == DIRECTLY
+
+
+def test_a_program_must_be_let_in_like_anybody() -> None:
+    """What is said of programs opens no door (handed S12)."""
+    known: Known = {"author_is_program": True, "let_in_by": None}
+
+    assert verdict("@hermes hi", Policy(allow_bots=Bots.ALL), **known) == NotForUs(
+        "author_not_allowed"
+    )
+
+
+@pytest.mark.parametrize(("caused", "is_spent"), [(0, False), (4, False), (5, True), (9, True)])
+def test_a_spent_budget_ends_what_programs_cause(*, caused: int, is_spent: bool) -> None:
+    """Commands, too: the gateway answers them. People are not counted."""
+    bots = Policy(allow_bots=Bots.ALL)
+    spent = Refused(Cause.MENTION, "loop_budget")
+    known: Known = {"author_is_program": True, "caused_by_programs": caused}
+
+    assert verdict("@hermes hi", bots, **known) == (spent if is_spent else MENTIONED)
+    expected = spent if is_spent else Bypassed(Cause.MENTION, "/status")
+    assert verdict("@hermes /status", bots, **known) == expected
+    assert verdict("@hermes hi", bots, caused_by_programs=caused) == MENTIONED
+
+
+def test_a_budget_of_nothing_lets_programs_cause_nothing() -> None:
+    """A number is a number, 0 as well."""
+    none = Policy(allow_bots=Bots.ALL, loop_budget=0)
+
+    refused = Refused(Cause.MENTION, "loop_budget")
+    assert verdict("@hermes hi", none, author_is_program=True) == refused
+
+
+# --- limits of a person ---------------------------------------------------------------------
+
+
+def test_limits_are_off_unless_they_are_set() -> None:
+    """However much somebody asks."""
+    assert verdict("@hermes hi", waiting=999, within_the_hour=999) == MENTIONED
+
+
+@pytest.mark.parametrize(
+    ("policy", "known", "reason"),
+    [
+        (Policy(max_waiting=2), {"waiting": 1}, None),
+        (Policy(max_waiting=2), {"waiting": 2}, "too_many_waiting"),
+        (Policy(max_turns_per_hour=2), {"within_the_hour": 1}, None),
+        (Policy(max_turns_per_hour=2), {"within_the_hour": 2}, "too_many_this_hour"),
+        (Policy(max_waiting=2, max_turns_per_hour=2), {"waiting": 2}, "too_many_waiting"),
+    ],
+)
+def test_one_question_too_many_is_refused(
+    policy: Policy, known: Known, reason: str | None
+) -> None:
+    """With the limit it met; commands are no questions: stopping must stay possible."""
+    expected = MENTIONED if reason is None else Refused(Cause.MENTION, reason)
+
+    assert verdict("@hermes hi", policy, **known) == expected
+    assert verdict("@hermes /stop", policy, **known) == Bypassed(Cause.MENTION, "/stop")
+    assert verdict("hi", policy, **known) == NOT_ADDRESSED
+
+
 # --- whatever comes -------------------------------------------------------------------------
 
 BODIES = st.text(st.characters(), max_size=60) | st.text(
@@ -420,6 +597,11 @@ POLICIES = st.builds(
     broadcast_mentions=st.booleans(),
     answer_replies=st.booleans(),
     follow_ups=st.sampled_from(FollowUps),
+    allow_bots=st.sampled_from(Bots),
+    loop_budget=st.integers(0, 2),
+    max_waiting=st.integers(0, 2),
+    max_turns_per_hour=st.integers(0, 2),
+    rooms=st.sampled_from([(), (("R1", RoomRules(require_mention=True)),)]),
 )
 INBOUNDS = st.builds(
     replace,
@@ -433,20 +615,33 @@ INBOUNDS = st.builds(
         thread_root_id=st.sampled_from([None, "m1"]),
         echo_of_id=st.sampled_from([None, "m0"]),
     ),
-    room=st.sampled_from([CHANNEL, DIRECT, replace(CHANNEL, is_archived=True)]),
+    room=st.sampled_from(
+        [
+            CHANNEL,
+            DIRECT,
+            replace(CHANNEL, is_archived=True),
+            replace(CHANNEL, takes_answers=False),
+        ]
+    ),
     path=st.sampled_from(Path),
-    author_may_speak=st.booleans(),
+    let_in_by=st.sampled_from([None, "login:alice", "gateway"]),
     server_says_mentioned=st.booleans(),
     replies_to_own=st.booleans(),
     answered_here=st.booleans(),
     author_is_asker=st.booleans(),
+    is_pair=st.booleans(),
+    editor=st.sampled_from(Editor),
+    author_is_program=st.booleans(),
+    caused_by_programs=st.integers(0, 3),
+    waiting=st.integers(0, 3),
+    within_the_hour=st.integers(0, 3),
 )
 
 
 @given(INBOUNDS, POLICIES)
 def test_nobody_who_may_not_speak_ever_gets_in(inbound: Inbound, policy: Policy) -> None:
     """No setting and no words open the door; neither do own messages or echoes."""
-    shut_out = not inbound.author_may_speak or inbound.message.author_id == HERMES
+    shut_out = inbound.let_in_by is None or inbound.message.author_id == HERMES
     if shut_out or inbound.message.echo_of_id or not answers_room(inbound.room, policy):
         assert isinstance(admit(inbound, policy), NotForUs)
 
@@ -477,3 +672,26 @@ def test_a_cause_is_never_one_the_operator_switched_off(inbound: Inbound, policy
     }
     if not isinstance(decided, NotForUs):
         assert not switched_off.get(decided.cause, False)
+
+
+@given(INBOUNDS, POLICIES)
+def test_every_outcome_has_a_meaning(inbound: Inbound, policy: Policy) -> None:
+    """An operator who reads a cause or a reason finds it in the glossary."""
+    decided = admit(inbound, policy)
+
+    match decided:
+        case NotForUs(cause):
+            assert cause in REASONS
+        case Refused(cause, reason):
+            assert reason in REASONS
+            assert cause.value in CAUSES
+        case _:
+            assert decided.cause.value in CAUSES
+
+
+@given(INBOUNDS, POLICIES)
+def test_a_program_never_gets_more_than_its_budget(inbound: Inbound, policy: Policy) -> None:
+    """Two agents that answer each other stop by themselves, whatever they say."""
+    spent = replace(inbound, author_is_program=True, caused_by_programs=policy.loop_budget)
+
+    assert not isinstance(admit(spent, policy), Admitted | Bypassed)

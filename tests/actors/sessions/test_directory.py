@@ -135,15 +135,3 @@ async def test_too_many_names_are_forgotten(stage: Colleague, directory: Directo
         await directory.people([stage.ids[login]])
 
     assert stage.sandbox.calls[NAMES] == before + 4
-
-
-async def test_the_allowlist_takes_logins_and_ids(
-    stage: Colleague, directory: Directory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """In any case, with or without the sign; who is nobody is named to the operator."""
-    alice, bob = stage.ids["alice"], stage.ids["bob"]
-
-    resolved = await directory.resolve(["*", "@Alice", bob, "nobody"])
-
-    assert resolved == {alice, bob}
-    assert "CHATTO_ALLOWED_USERS: nobody on the server has the login 'nobody'" in caplog.text

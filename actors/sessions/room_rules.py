@@ -1,0 +1,115 @@
+"""What holds in one room: the operator's rules, and which rooms their names mean."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from .facts import Room, RoomKind
+from .policy import Bots, FollowUps, Policy
+
+__all__ = ["Resolved", "Rules", "answers_room", "resolve_rooms", "rules_of"]
+
+ROOM_ID = re.compile(r"R[0-9A-Za-z]{14}")
+"""Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is decided for one room, its own rules and the general ones together."""
+
+    needs_mention: bool
+    follow_ups: FollowUps
+    allow_bots: Bots
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A policy whose rooms are IDs, as far as there are such rooms."""
+
+    policy: Policy
+    unknown: tuple[tuple[str, str], ...]
+    """Setting and entry of what names no room."""
+    conflict: str | None
+    """A room of which two entries say different things; None: there is none."""
+
+
+def rules_of(room: Room, policy: Policy) -> Rules:
+    """Return what holds in a room: what is said of it alone wins."""
+    is_free = not policy.require_mention or _is_named(room, policy.free_rooms)
+    rules = Rules(not is_free, policy.follow_ups, policy.allow_bots)
+    own = next((own for entry, own in policy.rooms if _is_named(room, (entry,))), None)
+    if own is None:
+        return rules
+    return Rules(
+        needs_mention=rules.needs_mention if own.require_mention is None else own.require_mention,
+        follow_ups=own.follow_ups or rules.follow_ups,
+        allow_bots=own.allow_bots or rules.allow_bots,
+    )
+
+
+def answers_room(room: Room, policy: Policy) -> bool:
+    """Tell whether the agent answers in a room at all.
+
+    Direct conversations are not subject to the list of rooms.
+    """
+    if not room.is_member:
+        return False
+    if room.kind is RoomKind.DIRECT or policy.allowed_rooms is None:
+        return True
+    return _is_named(room, policy.allowed_rooms)
+
+
+def resolve_rooms(policy: Policy, rooms: Sequence[Room]) -> Resolved:
+    """Put IDs in the place of names: a name that is given to another room later opens nothing.
+
+    An entry that names no room stays as it is, for a room that is made, or joined, later.
+
+    Args:
+        policy: as the operator wrote it.
+        rooms: all that the account sees.
+    """
+    ids = {room.room_id for room in rooms}
+    by_name = {room.name.lower(): room.room_id for room in rooms if room.name}
+    unknown: list[tuple[str, str]] = []
+
+    def looked_up(setting: str) -> Callable[[str], str]:
+        def look_up(entry: str) -> str:
+            found = entry if entry in ids else by_name.get(entry.lower())
+            if found is None or (found != entry and ROOM_ID.fullmatch(entry)):
+                unknown.append((setting, entry))
+                return entry
+            return found
+
+        return look_up
+
+    allowed = policy.allowed_rooms
+    new = replace(
+        policy,
+        allowed_rooms=allowed and tuple(map(looked_up("allowed_channels"), allowed)),
+        free_rooms=tuple(map(looked_up("free_response_channels"), policy.free_rooms)),
+        rooms=tuple((looked_up("rooms")(entry), rules) for entry, rules in policy.rooms),
+    )
+    return Resolved(new, tuple(unknown), _conflict(policy, new))
+
+
+def _conflict(written: Policy, resolved: Policy) -> str | None:
+    """Return an entry that says of a room what another one, by name or by ID, denies."""
+    said = dict(resolved.rooms)
+    for (entry, _), (room_id, rules) in zip(written.rooms, resolved.rooms, strict=True):
+        is_free = room_id in resolved.free_rooms and rules.require_mention
+        if is_free or said[room_id] != rules:
+            return entry
+    return None
+
+
+def _is_named(room: Room, entries: tuple[str, ...]) -> bool:
+    """Tell whether a list of rooms names this one, by its ID or its name in any case.
+
+    What looks like an ID is one: a room may be called like the ID of another.
+    """
+    name = room.name.lower()
+    return any(
+        entry == room.room_id
+        or (bool(name) and entry.lower() == name and not ROOM_ID.fullmatch(entry))
+        for entry in entries
+    )

@@ -1,0 +1,48 @@
+"""The table `loops`: how many turns programs caused since a person wrote."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlite_utils import Database
+
+from .rows import fetch_all, upsert
+
+__all__ = ["PAIR", "THREAD", "LoopRow", "forget", "in_question", "save"]
+
+KEYS = ("kind", "key", "scope")
+THREAD, PAIR = "thread", "pair"
+
+
+class LoopRow(NamedTuple):
+    """One counter: of a thread, or of the agent and one program wherever they meet."""
+
+    scope: str
+    kind: str
+    key: str
+    """Of a thread its session key, of a pair the user ID of the program."""
+    room_id: str
+    """Where the newest of its turns was."""
+    turns: int
+    last_at: str
+
+
+def in_question(
+    db: Database, scope: str, room_id: str, program_ids: Collection[str]
+) -> list[LoopRow]:
+    """Return the counters of a room, and those of programs that write in it."""
+    here = fetch_all(db, LoopRow, "loops", "room_id = ? and scope = ?", (room_id, scope))
+    marks = ", ".join("?" * len(program_ids))
+    where = f"kind = ? and key in ({marks}) and scope = ? and room_id <> ?"
+    there = fetch_all(db, LoopRow, "loops", where, (PAIR, *program_ids, scope, room_id))
+    return here + there
+
+
+def save(db: Database, row: LoopRow) -> None:
+    """Give a counter these values."""
+    upsert(db, "loops", row, KEYS)
+
+
+def forget(db: Database, row: LoopRow) -> None:
+    """Begin a counter anew: a person wrote there."""
+    sql = "delete from loops where kind = ? and key = ? and scope = ?"
+    db.conn.execute(sql, (row.kind, row.key, row.scope))
