@@ -68,6 +68,10 @@ class Script:
     policy: Policy = POLICY
     limits: Limits = field(default_factory=Limits)
     context: ContextLimits = field(default_factory=ContextLimits)
+    login: str = "hermes"
+    """The agent's account."""
+    scope: str = "default"
+    """Name of the profile."""
     credential: Credential = field(default_factory=lambda: Password("hermes", "hermes-pass-1"))
     edge: EdgeLimits = field(default_factory=EdgeLimits)
     around: Callable[[ChatServer], ChatServer] = _as_it_is
@@ -116,6 +120,11 @@ class Colleague:
 
     # --- the profile's life -------------------------------------------------------------------
 
+    @property
+    def agent_id(self) -> str:
+        """The user ID of the agent's account."""
+        return self.ids[self.script.login]
+
     async def starts(self, script: Script | None = None) -> None:
         """Start the profile on its state file; None: set up as before."""
         self.script = script or self.script
@@ -123,7 +132,7 @@ class Colleague:
         if not self.script.is_gate_open:
             gateway.shut_gate()
         equipment = Equipment(
-            scope="default",
+            scope=self.script.scope,
             server_url=self.url,
             server=self.script.around(
                 ChattoServer(self.url, self.script.credential, self.script.edge)
@@ -174,7 +183,7 @@ class Colleague:
 
     def cuts_stream(self) -> None:
         """End the agent's stream as a broken network does: without a word."""
-        for stream in self.sandbox.world.feed.of_user(self.ids["hermes"]):
+        for stream in self.sandbox.world.feed.of_user(self.agent_id):
             stream.end(Ending.CUT)
 
     # --- people -------------------------------------------------------------------------------
@@ -229,7 +238,7 @@ class Colleague:
 
     async def opens_dm(self, login: str, *others: str) -> str:
         """Let a person open a direct conversation with the agent, and return its room."""
-        members = (self.ids[login], self.ids["hermes"], *(self.ids[name] for name in others))
+        members = (self.ids[login], self.agent_id, *(self.ids[name] for name in others))
         return Membership(self.sandbox.world).start_dm(members).id
 
     async def deletes(self, login: str, message_id: str) -> None:
@@ -257,7 +266,7 @@ class Colleague:
     def reactions(self, message_id: str) -> list[str]:
         """Return what the agent shows on a message."""
         shown = self.sandbox.world.reactions.on(message_id)
-        return [emoji for emoji, users in shown.items() if self.ids["hermes"] in users]
+        return [emoji for emoji, users in shown.items() if self.agent_id in users]
 
     @property
     def _editing(self) -> Editing:
@@ -311,7 +320,7 @@ class Colleague:
 
     def answers(self) -> list[Posted]:
         """Return what the agent's account posted, in the order of the server's rows."""
-        rows = self.sandbox.world.log.messages_by(self.ids["hermes"])
+        rows = self.sandbox.world.log.messages_by(self.agent_id)
         return [
             Posted(row.room.id, row.thread_root_id, row.in_reply_to, row.body, row.id)
             for row in sorted(rows, key=lambda row: row.sequence)

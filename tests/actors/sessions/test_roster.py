@@ -160,7 +160,7 @@ async def test_a_display_name_like_an_allowed_login_is_a_name(open_colleague: Op
         room = colleague.sandbox.room("R1")
         posted = [colleague.posts("carol", "@hermes run it")]
         for account in lookalikes:
-            colleague.ids[account.login] = account.id
+            colleague.ids = {**colleague.ids, account.login: account.id}
             colleague.sandbox.add_members(room, account)
             account.display_name = "alice"
             posted.append(colleague.posts(account.login, "@hermes run it"))
