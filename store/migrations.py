@@ -207,7 +207,7 @@ create table loops (
     primary key (kind, key, scope)
 ) strict, without rowid;
 create index loops_by_room on loops (room_id, scope);
-create index turns_by_author on turns (author_id, scope, received_at);
+create index turns_by_author on turns (author_id, scope, received_at, lane_order);
 """
 
 ADMISSION_VIEWS: Mapping[str, str] = {

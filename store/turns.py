@@ -13,6 +13,7 @@ __all__ = [
     "find_all",
     "in_lane",
     "last_answered",
+    "last_before",
     "left_signs",
     "not_closed",
     "of_author",
@@ -121,6 +122,16 @@ def questions_of(db: Database, scope: str, author_id: str, since: str) -> tuple[
     (waits,) = db.conn.execute(waiting, (author_id, scope)).fetchone()
     (count,) = db.conn.execute(recent, (author_id, scope, since)).fetchone()
     return int(waits), int(count)
+
+
+def last_before(db: Database, row: TurnRow) -> TurnRow | None:
+    """Return the question of the same author that was received right before one, or None."""
+    where = (
+        "author_id = ? and scope = ? and received_at <= ? and message_id <> ? "
+        "and state <> 'bypassed' order by received_at desc, lane_order desc"
+    )
+    values = (row.author_id, row.scope, row.received_at, row.message_id)
+    return fetch_one(db, TurnRow, "turns", where, values)
 
 
 def left_signs(db: Database, scope: str) -> list[TurnRow]:

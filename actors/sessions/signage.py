@@ -7,7 +7,9 @@ from .policy import Signs
 __all__ = ["EDITED_UNSEEN", "asks_for", "sign_of"]
 
 EDITED_UNSEEN = "edited_unseen"
-"""The one refusal that whoever was meant to get an answer has to see."""
+
+SEEN_REFUSALS = frozenset({EDITED_UNSEEN, "too_many_waiting", "too_many_this_hour"})
+"""Refusals that whoever was meant to get an answer has to see."""
 
 ASKED: Mapping[str, str] = {
     "queued": "waiting",
@@ -27,7 +29,7 @@ ASKED: Mapping[str, str] = {
 
 def asks_for(state: str, reason: str | None) -> str | None:
     """Return the name of the sign a turn asks for; None: none."""
-    if state == "refused" and reason == EDITED_UNSEEN:
+    if state == "refused" and reason in SEEN_REFUSALS:
         return "failed"
     return ASKED.get(state)
 

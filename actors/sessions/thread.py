@@ -31,6 +31,7 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
+from .notices import Notices
 from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -71,6 +72,7 @@ class ThreadActor:
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
+        self._notices = Notices(services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -142,7 +144,9 @@ class ThreadActor:
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
+            notice = await self._notices.plan(draft, turn)
             await self._dispatch.pump(draft, turn)
+            self._notices.send(notice)
 
     def _in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused

@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "turns.last_answered": lambda db: turns.last_answered(db, SCOPE, "k1"),
     "turns.not_closed": lambda db: turns.not_closed(db, SCOPE),
     "turns.questions_of": lambda db: turns.questions_of(db, SCOPE, "u1", at()),
+    "turns.last_before": lambda db: turns.last_before(db, turn()),
     "pins.of_setting": lambda db: pins.of_setting(db, SCOPE, "bot_users"),
     "pins.pin": lambda db: pins.pin(db, samples.pin()),
     "pins.drop": lambda db: pins.drop(db, SCOPE, "bot_users", ["buildbot"]),
