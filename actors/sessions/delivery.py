@@ -96,6 +96,8 @@ class DeliveryActor:
             return await self._step(part, "postpone", Refusal("busy"))
         except RequestRefusedError as error:
             log.warning("%s was refused by the server: %s", part.outbox_id, error)
+            # Perhaps a right was taken away, of which no event tells.
+            self._services.directory.forget_room(part.room_id)
             return await self._step(part, "refuse", Refusal(error.code))
         except UnusableConnectionError as error:
             self._services.give_up(error)

@@ -25,7 +25,8 @@ from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
 from .receipt import digest_of_message, receipt_of
 from .revision import Reviser
 from .services import Services
-from .stream_events import MessageEdited, MessageRetracted
+from .stream_events import Mentioned, MessageEdited, MessageRetracted
+from .verdicts import Verdicts
 
 __all__ = ["RoomActor"]
 
@@ -55,6 +56,7 @@ class RoomActor:
         self._services = services
         self._journal = services.journal
         self._judge = Judge(room_id, services)
+        self._verdicts = Verdicts(room_id, services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
         self._held_back: set[str] = set()
         """Messages that were edited before their first read, by nobody knows whom yet."""
@@ -95,6 +97,9 @@ class RoomActor:
 
     async def _take(self, mails: Sequence[RoomMail]) -> None:
         room = await self._services.directory.room(self._room_id)
+        for mail in mails:
+            if isinstance(mail, Mentioned):
+                self._verdicts.note(mail.message_id)
         batch = await self._batch_of(mails)
         loops: Loops | None = None
         if room is None:
@@ -185,22 +190,22 @@ class RoomActor:
         if not messages:
             return [], None
         rows = {id_: batch.known.get(id_) for id_ in messages}
-        judgement = await self._judge.decide(
-            room,
-            [
-                Question(
-                    message=message,
-                    path=batch.path_of(id_),
-                    editor=self._editor_of(message, rows[id_]),
-                    is_new=rows[id_] is None,
-                    says_mentioned=batch.is_mentioned(id_),
-                )
-                for id_, message in messages.items()
-            ],
-        )
+        questions = [
+            Question(
+                message=message,
+                path=batch.path_of(id_),
+                editor=self._editor_of(message, rows[id_]),
+                is_new=rows[id_] is None,
+                says_mentioned=batch.is_mentioned(id_),
+            )
+            for id_, message in messages.items()
+        ]
+        judgement = await self._judge.decide(room, questions)
         decided = list[Decided]()
-        for id_, verdict in judgement.verdicts.items():
-            row, message = rows[id_], messages[id_]
+        for question in questions:
+            message, id_ = question.message, question.message.message_id
+            row, verdict = rows[id_], judgement.verdicts[id_]
+            self._verdicts.compare(room.kind, question, verdict)
             self._held_back.discard(id_)
             if not isinstance(verdict, NotForUs):
                 new = row or await receipt_of(room, message, verdict.cause, self._services)

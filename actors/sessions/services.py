@@ -35,6 +35,8 @@ class Limits:
     """A turn that was handed over has to start within this time."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
+    verdict_wait_s: float = 5.0
+    """How long the server's own word on a mention is waited for before its absence is logged."""
     stop_within_s: float = 60.0
     """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0
