@@ -7,6 +7,7 @@ from gateway.platforms.base import BasePlatformAdapter, MessageEvent, MessageTyp
 from gateway.session import SessionSource, build_session_key
 
 from ..sessions.facts import Person, Place, RoomKind
+from ..sessions.inert import quotable_name
 from ..sessions.ports import TurnOrder
 
 __all__ = ["ChatType", "GatewayEvents", "chat_type", "key_of_source"]
@@ -108,8 +109,9 @@ def _reply(order: TurnOrder) -> dict[str, object]:
 def _chat_name(place: Place, order: TurnOrder | None) -> str:
     if order is None:
         return place.room_id
-    return order.room_name or _name(order.author)
+    return quotable_name(order.room_name) if order.room_name else _name(order.author)
 
 
 def _name(person: Person) -> str:
-    return person.display_name or person.login
+    """Return a name as the gateway may put it between brackets in front of what is said."""
+    return quotable_name(person.display_name or person.login)

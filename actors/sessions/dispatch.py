@@ -8,7 +8,7 @@ from .briefing import Brief, Briefing
 from .errors import ChatError
 from .facts import Person, RoomKind
 from .holding import Holding
-from .inert import quotable_name
+from .inert import askable_text, quotable_name
 from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, NotStarted
@@ -132,7 +132,7 @@ class Dispatch:
         In a direct conversation of several people the gateway names nobody, so it is done here.
         """
         row = turn.row
-        words = row.body or ""
+        words = askable_text(row.body or "")
         is_direct = turn.place.kind is RoomKind.DIRECT
         if not is_direct or self._services.server.is_pair(row.room_id, row.author_id):
             return words

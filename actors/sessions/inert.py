@@ -8,7 +8,7 @@ screen, and that a name is only a name.
 import re
 import unicodedata
 
-__all__ = ["quotable_name", "quotable_text"]
+__all__ = ["askable_text", "quotable_name", "quotable_text"]
 
 LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
@@ -43,6 +43,34 @@ def quotable_text(text: str) -> list[str]:
     """
     plain = "".join(_visible(text, index) for index in range(len(text)))
     return [REFERENCE.sub("@ ", line).rstrip() for line in LINE_ENDS.split(plain)]
+
+
+HEADER = re.compile(
+    r"\[\s*(?:earlier\s+in\s+this|new\s+message|replying\s+to|system(?:\s*(?:note|message))?\b)",
+    re.IGNORECASE,
+)
+"""How the lines begin that stand around a question: ours, and those of the gateway.
+
+Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run_turn.py for what it says itself.
+"""
+
+
+def askable_text(text: str) -> str:
+    """Return a question in which no line passes for one of those that stand around it.
+
+    Its words stay as they were written: only a line that looks like a header gets a mark, so that
+    nobody speaks with another one's voice, or with the gateway's.
+    """
+    parts = re.split(f"({LINE_ENDS.pattern})", text)
+    return "".join(f"| {part}" if _looks_like_header(part) else part for part in parts)
+
+
+def _looks_like_header(line: str) -> bool:
+    folded = unicodedata.normalize("NFKC", line)
+    shown = "".join(
+        char for char in folded if _category(char) != "C" and char not in BLANKS | JOINERS
+    )
+    return HEADER.match(shown.lstrip()) is not None
 
 
 def quotable_name(name: str) -> str:
