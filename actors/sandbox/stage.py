@@ -118,8 +118,6 @@ class Colleague:
             raise LookupError(NOT_STARTED)
         return self._desk
 
-    # --- the profile's life -------------------------------------------------------------------
-
     @property
     def agent_id(self) -> str:
         """The user ID of the agent's account."""

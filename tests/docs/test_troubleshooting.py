@@ -22,7 +22,11 @@ from hermes_chatto.actors.hermes.settings import (
 )
 from hermes_chatto.actors.hermes.values import Secret
 from hermes_chatto.actors.sandbox.stage import colleague
-from hermes_chatto.actors.sessions.errors import ChatError, NotChattoError
+from hermes_chatto.actors.sessions.errors import (
+    ChatError,
+    NotChattoError,
+    SettingsConflictError,
+)
 from hermes_chatto.actors.sessions.policy import Policy
 from hermes_chatto.store.database import StoreError, open_database
 from hermes_chatto.tests.docs.documents import text_of
@@ -65,6 +69,11 @@ def of_settings() -> Iterator[str]:
     with pytest.raises(SettingsError) as malformed:
         resolve(no_variable, {"allowed_users": {"alice": True}})
     yield str(malformed.value)
+    both = {"free_response_channels": "a", "rooms": {"a": {"require_mention": True}}}
+    with pytest.raises(SettingsError) as contrary:
+        resolve(no_variable, both)
+    yield str(contrary.value)
+    yield str(SettingsConflictError("a"))
     for address in ("chat.example.org", "https://"):
         with pytest.raises(NotChattoError) as unusable:
             parse_address(address)
