@@ -58,6 +58,7 @@ REASONS: Mapping[str, str] = {
     "run_stopped": "its run was stopped",
     "session_gone": "the gateway has no such conversation any more",
     "session_replaced": "the gateway has another conversation in its place",
+    "state_unreadable": "the state file could not be read",
     "session_without_row": "the conversation is older than these rows",
     "was_out_of_room": "the agent was out of the room for a while: the thread is read",
     "too_many_posts": "more was posted than is remembered: the thread is read",

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from .facts import Room, RoomKind
 from .policy import Bots, FollowUps, Policy
 
-__all__ = ["Resolved", "Rules", "answers_room", "resolve_rooms", "rules_of"]
+__all__ = [
+    "Resolved",
+    "Rules",
+    "answers_room",
+    "lets_programs_in",
+    "resolve_rooms",
+    "rules_of",
+]
 
 ROOM_ID = re.compile(r"R[0-9A-Za-z]{14}")
 """Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
@@ -45,6 +52,12 @@ def rules_of(room: Room, policy: Policy) -> Rules:
         follow_ups=own.follow_ups or rules.follow_ups,
         allow_bots=own.allow_bots or rules.allow_bots,
     )
+
+
+def lets_programs_in(policy: Policy) -> bool:
+    """Tell whether there is a room in which programs count at all."""
+    said = [policy.allow_bots, *(rules.allow_bots for _, rules in policy.rooms)]
+    return any(each not in (None, Bots.NONE) for each in said)
 
 
 def answers_room(room: Room, policy: Policy) -> bool:
