@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "command": "a command that was not run: only freshly posted ones are",
     "context_unreadable": "the conversation it belongs to could not be read",
     "echo": "the repetition of a thread reply in the room; the reply itself counts",
+    "edited": "it became a question by an edit",
     "edited_unseen": "it was edited while nobody watched, so by nobody knows whom",
     "editor_is_not_author": "somebody else edited it: its words are not its author's",
     "failed_inside": "a defect of the plugin; the log has the details",

@@ -70,6 +70,16 @@ async def test_everybody_may_talk_where_all_may(open_colleague: Open) -> None:
         assert let_in(colleague) == {id_: "allow_all_users"}
 
 
+async def test_whom_the_gateway_lets_in_by_itself_is_let_in_by_it(open_colleague: Open) -> None:
+    """Pairing, its own lists, roles: which of them, it does not say."""
+    async with open_colleague() as colleague:
+        colleague.gateway.allow([colleague.ids["carol"]])
+        id_ = await colleague.says("carol", "@hermes hi")
+        await colleague.until_state(id_, "answered")
+
+        assert let_in(colleague) == {id_: "gateway"}
+
+
 async def test_a_login_that_is_taken_again_lets_nobody_in(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
