@@ -16,6 +16,7 @@ from .ending import Ending
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
+from .limit_notices import LimitNotices
 from .mail import (
     Answer,
     DeliveryEnded,
@@ -31,7 +32,6 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
-from .notices import Notices
 from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -72,7 +72,7 @@ class ThreadActor:
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
-        self._notices = Notices(services)
+        self._limit_notices = LimitNotices(services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -144,9 +144,9 @@ class ThreadActor:
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
-            notice = await self._notices.plan(draft, turn)
+            notice = await self._limit_notices.plan(draft, turn)
             await self._dispatch.pump(draft, turn)
-            self._notices.send(notice)
+            self._limit_notices.send(notice)
 
     def _in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused

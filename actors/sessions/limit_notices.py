@@ -12,7 +12,7 @@ from .policy import Policy
 from .services import Services
 from .turn import TurnActor
 
-__all__ = ["Notices"]
+__all__ = ["LimitNotices"]
 
 SENTENCES: Mapping[str, str] = {
     "too_many_waiting": (
@@ -27,7 +27,7 @@ SENTENCES: Mapping[str, str] = {
 """By the reason of the refusal."""
 
 
-class Notices:
+class LimitNotices:
     """Plans the posts that say so; they go through the outbox like everything else."""
 
     def __init__(self, services: Services) -> None:
