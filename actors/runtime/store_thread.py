@@ -20,8 +20,10 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
 
+from ...store.state_errors import StoreError
 from .backoff import backoff
 from .clock import Clock, SystemClock
+from .file_keeping import JustOpen, Keeper
 from .group_commit import (
     Connected,
     DatabaseT,
@@ -32,6 +34,7 @@ from .group_commit import (
     read_group,
     write_group,
 )
+from .outage import Outage
 from .store_errors import (
     StoreBusyError,
     StoreClosedError,
@@ -39,6 +42,7 @@ from .store_errors import (
     StoreUnavailableError,
     explain,
     is_busy,
+    is_damaged,
 )
 
 __all__ = [
@@ -96,23 +100,28 @@ class StoreThread(Generic[DatabaseT]):
 
     def __init__(
         self,
-        opener: Callable[[], DatabaseT],
+        source: Callable[[], DatabaseT] | Keeper[DatabaseT],
         *,
         busy_patience_s: float = 30.0,
+        opening_patience_s: float = 0.0,
         clock: Clock | None = None,
         waits: Callable[[], Iterator[float]] = _default_waits,
     ) -> None:
         """Open nothing yet.
 
         Args:
-            opener: opens the database; runs in the thread. The connection must come with
-                `check_same_thread=False`, since it is not always the same one.
+            source: opens the database, or also looks after its file; runs in the thread. The
+                connection must come with `check_same_thread=False`, since it is not always
+                the same one.
             busy_patience_s: how long a lock of another process is waited for, beyond the
                 busy timeout of the connection.
+            opening_patience_s: how long the opening is tried again while a lock, or a full
+                disk, is in its way.
             clock: waits for locks; None is the system's.
             waits: makes an endless row of seconds between two attempts.
         """
-        self._opener = opener
+        self._keeper = JustOpen(source) if callable(source) else source
+        self._opening_patience_s = opening_patience_s
         self._busy_patience_s = busy_patience_s
         self._clock = SystemClock() if clock is None else clock
         self._waits = waits
@@ -124,6 +133,7 @@ class StoreThread(Generic[DatabaseT]):
         self._is_serving = False
         self._is_closed = False
         self._path = ""
+        self._outage = Outage(self._clock)
         self._stats = StoreStats()
 
     @property
@@ -177,10 +187,10 @@ class StoreThread(Generic[DatabaseT]):
             raise RuntimeError(message)
         self._is_serving = True
         try:
-            async with self._opened() as database:
+            async with self._opened():
                 task_status.started()
                 while group := await self._next_group():
-                    await self._perform(database, group)
+                    await self._perform(group)
         finally:
             self._end()
 
@@ -208,14 +218,27 @@ class StoreThread(Generic[DatabaseT]):
                 assert_never(unknown)
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[DatabaseT]:
-        database = await self._in_thread(self._opener)
+    async def _opened(self) -> AsyncIterator[None]:
         try:
+            database = await self._open_patiently()
             self._path = await self._in_thread(partial(_path_of, database))
-            yield database
+            yield
         finally:
             with anyio.CancelScope(shield=True):
-                await self._in_thread(database.conn.close)
+                await self._in_thread(self._keeper.close)
+
+    async def _open_patiently(self) -> DatabaseT:
+        give_up_at = self._clock.monotonic() + self._opening_patience_s
+        waits = self._waits()
+        while True:
+            try:
+                return await self._in_thread(self._keeper.open)
+            except StoreError as error:
+                left_s = give_up_at - self._clock.monotonic()
+                if not error.may_pass or left_s <= 0:
+                    raise
+                _log.warning("waiting for the state file: %s", error)
+            await self._clock.sleep(min(next(waits), left_s))
 
     async def _next_group(self) -> Sequence[_Piece[DatabaseT]]:
         """Wait for work and take what there is of one sort; empty: closed."""
@@ -228,29 +251,40 @@ class StoreThread(Generic[DatabaseT]):
             self._queue.popleft()
         return group
 
-    async def _perform(self, database: DatabaseT, group: Sequence[_Piece[DatabaseT]]) -> None:
+    async def _perform(self, group: Sequence[_Piece[DatabaseT]]) -> None:
         """Do a group of work and answer everybody in it, whatever happens."""
         try:
-            await self._settle(database, group)
+            await self._settle(group)
         finally:
             for piece in group:
                 piece.answered.set()
 
-    async def _settle(self, database: DatabaseT, group: Sequence[_Piece[DatabaseT]]) -> None:
+    async def _settle(self, group: Sequence[_Piece[DatabaseT]]) -> None:
         """Do a group of work; if that fails as a whole, do each piece alone."""
-        works = [piece.work for piece in group]
-        step = read_group if group[0].is_read else write_group
         try:
-            outcomes = await self._patiently(partial(step, database, works))
+            outcomes = await self._patiently(partial(self._do, group))
         except StoreMisusedError as error:
             outcomes = [Failure(StoreMisusedError(str(error))) for _ in group]
+        except StoreError as error:
+            outcomes = [Failure(StoreUnavailableError(str(error))) for _ in group]
         except (sqlite3.Error, TransactionLostError) as error:
             if len(group) > 1 and not is_busy(error):
                 for piece in group:
-                    await self._perform(database, [piece])
+                    await self._perform([piece])
                 return
             outcomes = [Failure(error) for _ in group]
         self._answer(group, outcomes)
+
+    def _do(self, group: Sequence[_Piece[DatabaseT]]) -> list[Outcome]:
+        """Run a group of work, in the thread; once more when a damaged file was mended."""
+        works = [piece.work for piece in group]
+        step = read_group if group[0].is_read else write_group
+        try:
+            return step(self._keeper.look(), works)
+        except sqlite3.Error as error:
+            if not is_damaged(error):
+                raise
+            return step(self._keeper.mend(error), works)
 
     async def _patiently(self, step: Callable[[], list[Outcome]]) -> list[Outcome]:
         """Run a step in the thread, again and again while a lock is in its way."""
@@ -264,7 +298,7 @@ class StoreThread(Generic[DatabaseT]):
                 if not is_busy(error) or left_s <= 0:
                     raise
                 self._stats = replace(self._stats, busy=self._stats.busy + 1)
-                _log.warning("%s: locked by another process, waiting (%s)", self._path, error)
+                self._outage.waits_for_lock(self._path, error)
             await self._clock.sleep(min(next(waits), left_s))
 
     def _answer(self, group: Sequence[_Piece[DatabaseT]], outcomes: Sequence[Outcome]) -> None:
@@ -275,6 +309,7 @@ class StoreThread(Generic[DatabaseT]):
                     piece.outcome = outcome
                 case Failure(error):
                     piece.outcome = Failure(explain(error, self._path))
+                    self._outage.notice(piece.outcome.error)
                 case unknown:
                     assert_never(unknown)
         was = self._stats
@@ -282,6 +317,8 @@ class StoreThread(Generic[DatabaseT]):
             self._stats = replace(was, reads=was.reads + len(group))
         else:
             is_committed = any(isinstance(outcome, Value) for outcome in outcomes)
+            if is_committed:
+                self._outage.end(self._path)
             self._stats = replace(
                 was, items=was.items + len(group), commits=was.commits + is_committed
             )

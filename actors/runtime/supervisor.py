@@ -19,6 +19,7 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
+from .attempt import HandlerCancelledError, error_of
 from .clock import Clock
 from .mailbox import Address, Mailbox, MailboxFullError, SupervisorClosedError
 
@@ -34,6 +35,14 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+
+LONGEST_OUTAGE_WAIT_S = 2.0  # what waits goes on soon after an outage is over
+
+
+def _never(error: Exception) -> bool:
+    """Count every error against the mail."""
+    del error
+    return False
 
 
 class Actor(Protocol):
@@ -90,14 +99,6 @@ class Stats:
     """Mails not handled yet."""
 
 
-class HandlerCancelledError(Exception):
-    """A handler waited for something that somebody else cancelled.
-
-    Nobody cancelled the handler itself. Passed on as a cancellation it would end the
-    task of its mailbox without a word.
-    """
-
-
 @dataclass(slots=True, eq=False)
 class _Resident:
     """A mailbox that has work, and the actor that does it."""
@@ -106,25 +107,6 @@ class _Resident:
     actor: Actor | None
     """None: to be made from its row."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-
-
-async def _error_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
-    """Run code that may fail in any way, and return its error; None: it did not fail."""
-    try:
-        await step()
-    except asyncio.CancelledError as cancelled:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        stray = HandlerCancelledError("what the handler waited for was cancelled")
-        stray.__cause__ = cancelled
-        return stray
-    except Exception as error:  # noqa: BLE001
-        # The one place that takes everything: an actor may fail in ways nobody thought
-        # of, and neither its siblings nor the gateway may end with it. Nothing is lost
-        # here: the supervisor logs it, tries again and counts.
-        return error
-    return None
 
 
 async def _cancel_after(clock: Clock, seconds: float, scope: anyio.CancelScope) -> None:
@@ -146,6 +128,7 @@ class Supervisor:
         attempts: int = 3,
         total_limit: int = 10_000,
         awake_limit: int = 256,
+        is_outage: Callable[[Exception], bool] = _never,
     ) -> None:
         """Start without actors.
 
@@ -159,6 +142,9 @@ class Supervisor:
             attempts: how often a mail is tried before it is given up.
             total_limit: how many mails may wait for all actors together.
             awake_limit: how many actors stay in memory; busy ones always do.
+            is_outage: tells the errors that say nothing about the mail (a disk that is full).
+                Such a mail is tried until that is over, without being counted or logged:
+                whoever raises the error says so once.
 
         Raises:
             ValueError: `attempts` is below one, so no mail would ever be handled.
@@ -174,6 +160,7 @@ class Supervisor:
         self._attempts = attempts
         self._total_limit = total_limit
         self._awake_limit = awake_limit
+        self._is_outage = is_outage
         self._residents: dict[Address, _Resident] = {}
         self._idle: OrderedDict[Address, Actor] = OrderedDict()
         self._busy = 0
@@ -334,6 +321,10 @@ class Supervisor:
         is_mail_suspect = resident.actor is not None
         resident.actor = None  # what it holds in memory is not to be trusted any more
         self._done["restarts"] += 1
+        if self._is_outage(error):
+            _log.debug("%s waits: %s", address, error)
+            await self._clock.sleep(min(mailbox.next_wait(), LONGEST_OUTAGE_WAIT_S))
+            return
         _log.warning("%s failed, to be made anew from its row", address, exc_info=error)
         if is_mail_suspect and len(mails) > 1:
             mailbox.split()
@@ -358,18 +349,22 @@ class Supervisor:
         """Hand the head to `on_dead` and let the mailbox move on."""
         _log.error("%s: %d mail(s) given up", address, len(mails), exc_info=error)
         waits = self._waits()
-        for attempt in range(1, self._attempts + 1):
-            failure = await self._attempt(partial(self._on_dead, address, mails, error))
-            if failure is None:
-                break
-            _log.error("%s: giving up failed, attempt %d", address, attempt, exc_info=failure)
+        left = self._attempts
+        while left and (
+            failure := await self._attempt(partial(self._on_dead, address, mails, error))
+        ):
+            if self._is_outage(failure):
+                await self._clock.sleep(min(next(waits), LONGEST_OUTAGE_WAIT_S))
+                continue
+            left -= 1
+            _log.error("%s: giving up failed, %d attempts left", address, left, exc_info=failure)
             await self._clock.sleep(next(waits))
         self._done["dead"] += len(mails)
         self._remove_head(mailbox)
 
     async def _attempt(self, step: Callable[[], Awaitable[None]]) -> Exception | None:
         """Run a step and return its error; only that the supervisor stops is raised."""
-        error = await _error_of(step)
+        error = await error_of(step)
         if self._closed and isinstance(error, SupervisorClosedError):
             raise error
         return error

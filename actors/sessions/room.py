@@ -9,7 +9,7 @@ from typing import TypeVar
 from ...store import ignored, turns
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
-from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from .admission import (
     Admitted,
     Bypassed,
@@ -93,7 +93,8 @@ class RoomActor:
                 await self._take(mails)
             except LATER as error:
                 wait_s = next(waits)
-                patience_s -= wait_s
+                # A receipt waits for the disk as long as it takes; a read for its server does not.
+                patience_s -= 0 if is_outage(error) else wait_s
                 if patience_s < 0:
                     return self._leave(mails, error)
                 log.info("room %s, again in %.1f s: %s", self._room_id, wait_s, error)
