@@ -21,6 +21,8 @@ __all__ = ["open_desk"]
 
 log = logging.getLogger(__name__)
 
+DAY_S = 86_400
+
 
 def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> SessionsDesk:
     """Put the sessions of a profile together; nothing is opened or sent before their start.
@@ -40,7 +42,10 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         server=ChattoServer(url, _credential(settings), limits),
         policy=admission_policy(settings),
         context=context_limits(settings),
-        limits=Limits(busy_wait_s=settings.rate_limit_wait_s),
+        limits=Limits(
+            busy_wait_s=settings.rate_limit_wait_s,
+            retention_s=settings.retention_days * DAY_S,
+        ),
         open_state=lambda: open_state(profile.state_path),
         clock=SystemClock(),
     )

@@ -30,6 +30,7 @@ from .journal import Journal
 from .mail import (
     CONNECTION,
     DELIVERY,
+    RETENTION,
     ROOM,
     SIGN,
     THREAD,
@@ -52,6 +53,7 @@ from .ports import (
 )
 from .promise import Promise
 from .recovery import Recovery
+from .retention import RetentionActor, prune_now_and_then
 from .room import RoomActor
 from .services import Limits, Services
 from .signs import SignActor
@@ -238,6 +240,7 @@ class SessionsDesk:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
+        tasks.start_soon(prune_now_and_then, services, self._first_outcome)
 
     def _kinds(self, services: Services) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
@@ -261,6 +264,7 @@ class SessionsDesk:
             SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),
+            RETENTION: Kind(partial(_load, RetentionActor.load, services)),
         }
 
     async def _wait_for_first_outcome(self) -> None:

@@ -52,6 +52,12 @@ class Limits:
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
     repair_wait_s: float = 0.2
     """First wait before mail whose handler failed is handled again; the next ones are longer."""
+    retention_s: float = 30 * 86_400.0
+    """How long what is over is kept, and its steps."""
+    retention_every_s: float = 3_600.0
+    """How often what is over is looked for."""
+    retention_pause_s: float = 0.05
+    """Pause between two transactions that remove rows."""
 
 
 class RoomLocks:
