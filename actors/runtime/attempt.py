@@ -1,9 +1,13 @@
 """Run code of others, which may fail in any way, and come back with its error."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
-__all__ = ["HandlerCancelledError", "error_of"]
+from .clock import Clock
+
+__all__ = ["LONGEST_OUTAGE_WAIT_S", "HandlerCancelledError", "error_after_outage", "error_of"]
+
+LONGEST_OUTAGE_WAIT_S = 2.0  # what waits goes on soon after an outage is over
 
 
 class HandlerCancelledError(Exception):
@@ -31,3 +35,15 @@ async def error_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
         # here: the supervisor logs it, tries again and counts.
         return error
     return None
+
+
+async def error_after_outage(
+    step: Callable[[], Awaitable[None]],
+    is_outage: Callable[[Exception], bool],
+    waits: Iterator[float],
+    clock: Clock,
+) -> Exception | None:
+    """Run code again and again while an outage is in its way; then as `error_of`."""
+    while (error := await error_of(step)) and is_outage(error):
+        await clock.sleep(min(next(waits), LONGEST_OUTAGE_WAIT_S))
+    return error

@@ -115,8 +115,7 @@ class StoreThread(Generic[DatabaseT]):
                 the same one.
             busy_patience_s: how long a lock of another process is waited for, beyond the
                 busy timeout of the connection.
-            opening_patience_s: how long the opening is tried again while a lock, or a full
-                disk, is in its way.
+            opening_patience_s: how long a lock, or a full disk, is waited for at the opening.
             clock: waits for locks; None is the system's.
             waits: makes an endless row of seconds between two attempts.
         """

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
-from .attempt import HandlerCancelledError, error_of
+from .attempt import HandlerCancelledError, error_after_outage
 from .clock import Clock
 from .mailbox import Address, Mailbox, MailboxFullError, SupervisorClosedError
 
@@ -35,8 +36,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-
-LONGEST_OUTAGE_WAIT_S = 2.0  # what waits goes on soon after an outage is over
 
 
 def _never(error: Exception) -> bool:
@@ -108,6 +107,24 @@ class _Resident:
     """None: to be made from its row."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
+    @contextmanager
+    def forgotten_after(self, is_outage: Callable[[Exception], bool]) -> Iterator[None]:
+        """Have the actor made anew for every attempt in an outage, as after a failure."""
+        try:
+            yield
+        except Exception as error:
+            if is_outage(error):
+                self.actor = None
+            raise
+
+
+async def _within(clock: Clock, seconds: float, wait: Callable[[], Awaitable[None]]) -> None:
+    """Wait for something, at most so long."""
+    async with anyio.create_task_group() as race:
+        race.start_soon(_cancel_after, clock, seconds, race.cancel_scope)
+        await wait()
+        race.cancel_scope.cancel()
+
 
 async def _cancel_after(clock: Clock, seconds: float, scope: anyio.CancelScope) -> None:
     await clock.sleep(seconds)
@@ -142,9 +159,8 @@ class Supervisor:
             attempts: how often a mail is tried before it is given up.
             total_limit: how many mails may wait for all actors together.
             awake_limit: how many actors stay in memory; busy ones always do.
-            is_outage: tells the errors that say nothing about the mail (a disk that is full).
-                Such a mail is tried until that is over, without being counted or logged:
-                whoever raises the error says so once.
+            is_outage: tells errors that say nothing about the mail (a disk that is full). It is
+                tried until they are over, uncounted; whoever raises them logs them, once.
 
         Raises:
             ValueError: `attempts` is below one, so no mail would ever be handled.
@@ -234,7 +250,7 @@ class Supervisor:
         """
         self.close()
         try:
-            await self._settle_within(deadline_s)
+            await _within(self._clock, deadline_s, self.settled)
         finally:
             left_over = self._abandon()
         return left_over
@@ -243,12 +259,6 @@ class Supervisor:
         """Wait until no actor is at work."""
         while self._busy:
             await self._settled.wait()
-
-    async def _settle_within(self, deadline_s: float) -> None:
-        async with anyio.create_task_group() as race:
-            race.start_soon(_cancel_after, self._clock, deadline_s, race.cancel_scope)
-            await self.settled()
-            race.cancel_scope.cancel()
 
     def _abandon(self) -> int:
         """End whoever is still at work and return how many mails nobody handled."""
@@ -321,10 +331,6 @@ class Supervisor:
         is_mail_suspect = resident.actor is not None
         resident.actor = None  # what it holds in memory is not to be trusted any more
         self._done["restarts"] += 1
-        if self._is_outage(error):
-            _log.debug("%s waits: %s", address, error)
-            await self._clock.sleep(min(mailbox.next_wait(), LONGEST_OUTAGE_WAIT_S))
-            return
         _log.warning("%s failed, to be made anew from its row", address, exc_info=error)
         if is_mail_suspect and len(mails) > 1:
             mailbox.split()
@@ -341,7 +347,8 @@ class Supervisor:
         if resident.actor is None:
             resident.actor = await self._kinds[address.kind].build(address.key)
             self._done["built"] += 1
-        await resident.actor.handle(mails)
+        with resident.forgotten_after(self._is_outage):
+            await resident.actor.handle(mails)
 
     async def _give_up(
         self, address: Address, mailbox: Mailbox, mails: Sequence[Any], error: Exception
@@ -349,22 +356,18 @@ class Supervisor:
         """Hand the head to `on_dead` and let the mailbox move on."""
         _log.error("%s: %d mail(s) given up", address, len(mails), exc_info=error)
         waits = self._waits()
-        left = self._attempts
-        while left and (
-            failure := await self._attempt(partial(self._on_dead, address, mails, error))
-        ):
-            if self._is_outage(failure):
-                await self._clock.sleep(min(next(waits), LONGEST_OUTAGE_WAIT_S))
-                continue
-            left -= 1
-            _log.error("%s: giving up failed, %d attempts left", address, left, exc_info=failure)
+        for attempt in range(1, self._attempts + 1):
+            failure = await self._attempt(partial(self._on_dead, address, mails, error))
+            if failure is None:
+                break
+            _log.error("%s: giving up failed, attempt %d", address, attempt, exc_info=failure)
             await self._clock.sleep(next(waits))
         self._done["dead"] += len(mails)
         self._remove_head(mailbox)
 
     async def _attempt(self, step: Callable[[], Awaitable[None]]) -> Exception | None:
         """Run a step and return its error; only that the supervisor stops is raised."""
-        error = await error_of(step)
+        error = await error_after_outage(step, self._is_outage, self._waits(), self._clock)
         if self._closed and isinstance(error, SupervisorClosedError):
             raise error
         return error

@@ -47,7 +47,10 @@ LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
 LATER = (ServerUnreachableError, ServerBusyError, StoreBusyError, StoreUnavailableError)
-"""Errors that a wait may heal: a server that does not answer, a disk that is full."""
+"""Errors that a wait may heal: a server that does not answer, a disk that is full.
+
+A receipt waits for the disk as long as it takes, a read not for its server.
+"""
 
 T = TypeVar("T")
 
@@ -93,7 +96,6 @@ class RoomActor:
                 await self._take(mails)
             except LATER as error:
                 wait_s = next(waits)
-                # A receipt waits for the disk as long as it takes; a read for its server does not.
                 patience_s -= 0 if is_outage(error) else wait_s
                 if patience_s < 0:
                     return self._leave(mails, error)

@@ -16,7 +16,7 @@ from hermes_chatto.store.state_errors import (
     not_writable,
 )
 
-PATH = Path("/home/chatto/state.db")
+PATH = Path("chatto/state.db")
 
 
 def test_full_disk_may_pass() -> None:

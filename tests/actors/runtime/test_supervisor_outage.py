@@ -9,9 +9,9 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
+from hermes_chatto.actors.runtime.attempt import LONGEST_OUTAGE_WAIT_S
 from hermes_chatto.actors.runtime.clock import ManualClock
 from hermes_chatto.actors.runtime.supervisor import (
-    LONGEST_OUTAGE_WAIT_S,
     Actor,
     Address,
     Kind,
