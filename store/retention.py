@@ -9,7 +9,19 @@ from typing import NamedTuple
 
 from sqlite_utils import Database
 
-__all__ = ["Batch", "Stretch", "newest_receipt", "prune_parts", "prune_steps", "prune_turns"]
+__all__ = [
+    "PART_ROWS",
+    "STEP_ROWS",
+    "TURN_ROWS",
+    "Batch",
+    "Stretch",
+    "Table",
+    "are_old",
+    "newest_receipt",
+    "prune_parts",
+    "prune_steps",
+    "prune_turns",
+]
 
 TURNS = """
     select t.message_id,
@@ -70,6 +82,11 @@ class Table(NamedTuple):
     at: str
 
 
+TURN_ROWS = Table("turns", "lane_order", "received_at")
+PART_ROWS = Table("outbox", "seq", "updated_at")
+STEP_ROWS = Table("transitions", "seq", "at")
+
+
 class Batch(NamedTuple):
     """What one batch did."""
 
@@ -89,13 +106,23 @@ def newest_receipt(db: Database, scope: str) -> str | None:
     return str(found[0]) if found else None
 
 
+def are_old(db: Database, table: Table, stretch: Stretch) -> bool:
+    """Tell whether any of the next rows is older than the horizon, without a transaction."""
+    sql = (
+        f"select min({table.at}) < ? from "  # noqa: S608  our own names
+        f"(select {table.at} from {table.name} where {table.key} > ? order by {table.key} limit ?)"
+    )
+    values = (stretch.before, stretch.after, stretch.rows)
+    return bool(db.conn.execute(sql, values).fetchone()[0])
+
+
 def prune_turns(db: Database, stretch: Stretch) -> Batch:
     """Remove turns at rest, with their parts, room sessions and prompts.
 
     What a duplicate check, a redelivery, an edit or the frontier of a session needs stays; only
     its words go.
     """
-    until, after = _bounds(db, Table("turns", "lane_order", "received_at"), stretch)
+    until, after = _bounds(db, TURN_ROWS, stretch)
     found = db.conn.execute(TURNS, {**stretch._asdict(), "until": until}).fetchall()
     removed = _remove(db, stretch.scope, [id_ for id_, is_needed in found if not is_needed])
     _forget_words(db, stretch.scope, [id_ for id_, is_needed in found if is_needed])
@@ -104,14 +131,14 @@ def prune_turns(db: Database, stretch: Stretch) -> Batch:
 
 def prune_parts(db: Database, stretch: Stretch) -> Batch:
     """Remove parts that belong to no turn and are not on their way."""
-    until, after = _bounds(db, Table("outbox", "seq", "updated_at"), stretch)
+    until, after = _bounds(db, PART_ROWS, stretch)
     removed = db.conn.execute(PARTS, {**stretch._asdict(), "until": until})
     return Batch(removed.rowcount, after)
 
 
 def prune_steps(db: Database, stretch: Stretch) -> Batch:
     """Remove transitions, but those of turns that are not at rest."""
-    until, after = _bounds(db, Table("transitions", "seq", "at"), stretch)
+    until, after = _bounds(db, STEP_ROWS, stretch)
     removed = db.conn.execute(STEPS, {**stretch._asdict(), "until": until})
     return Batch(removed.rowcount, after)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from ...store import retention
 from ...store.database import Database
-from ...store.retention import Batch, Stretch
+from ...store.retention import Batch, Stretch, Table
 from ..runtime.clock import utc_text
 from ..runtime.mailbox import MailboxFullError, SupervisorClosedError
 from .mail import RETENTION, Prune
@@ -23,13 +23,13 @@ SLACK_S = 3_600  # between the server's clock, which edits go by, and ours
 
 Prunes = Callable[[Database, Stretch], Batch]
 
-TABLES: Mapping[str, tuple[Prunes, int]] = {
+TABLES: Mapping[str, tuple[Table, Prunes, int]] = {
     # One commit each: whoever asks something meanwhile waits for no more than that.
-    "turns": (retention.prune_turns, 100),
-    "outbox": (retention.prune_parts, 500),
-    "transitions": (retention.prune_steps, 500),
+    "turns": (retention.TURN_ROWS, retention.prune_turns, 100),
+    "outbox": (retention.PART_ROWS, retention.prune_parts, 500),
+    "transitions": (retention.STEP_ROWS, retention.prune_steps, 500),
 }
-"""What is pruned, in this order, and how many rows are looked at in one transaction."""
+"""What is pruned, in this order, how, and how many rows are looked at in one transaction."""
 
 
 class RetentionActor:
@@ -55,9 +55,11 @@ class RetentionActor:
         before = mail.before or await self._horizon()
         if before is None:
             return
-        prune, rows = TABLES[mail.table]
+        table, prune, rows = TABLES[mail.table]
         stretch = Stretch(self._journal.scope, before, mail.after, rows)
-        batch = await self._journal.store.run(lambda db: prune(db, stretch))
+        batch = Batch(0, None)
+        if await self._journal.read(lambda db: retention.are_old(db, table, stretch)):
+            batch = await self._journal.store.run(lambda db: prune(db, stretch))
         removed = mail.removed + batch.removed
         if batch.after is not None:
             self._go_on(Prune(mail.table, before, batch.after, removed))

@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "connection.find": lambda db: connection.find(db, SCOPE),
     "ignored.add": partial(ignored.add, scope=SCOPE, counts={("r1", "echo"): 1}, at=at()),
     "retention.newest_receipt": lambda db: retention.newest_receipt(db, SCOPE),
+    "retention.are_old": lambda db: retention.are_old(db, retention.TURN_ROWS, OLD),
     "retention.prune_turns": lambda db: retention.prune_turns(db, OLD),
     "retention.prune_parts": lambda db: retention.prune_parts(db, OLD),
     "retention.prune_steps": lambda db: retention.prune_steps(db, OLD),

@@ -11,8 +11,10 @@ from sqlite_utils import Database
 from hermes_chatto.store import outbox, room_sessions, threads, turns
 from hermes_chatto.store.database import transaction
 from hermes_chatto.store.retention import (
+    STEP_ROWS,
     Batch,
     Stretch,
+    are_old,
     newest_receipt,
     prune_parts,
     prune_steps,
@@ -272,6 +274,17 @@ def test_step_out_of_time_does_not_end_the_pass(db: Database) -> None:
     )
 
     assert pruned(db, prune_steps, rows=3) == 5
+
+
+def test_young_rows_need_no_transaction(db: Database) -> None:
+    """That there is nothing to do is known by reading, also in an empty file."""
+    stretch = Stretch(SCOPE, BEFORE, 0, 100)
+    assert not are_old(db, STEP_ROWS, stretch)
+    tell(db, step("turn: a b->c", at=BEFORE))
+    assert not are_old(db, STEP_ROWS, stretch)
+    tell(db, step("turn: a b->c", at=at(OLD)))
+    assert are_old(db, STEP_ROWS, stretch)
+    assert not are_old(db, STEP_ROWS, stretch._replace(after=2))
 
 
 def test_newest_receipt_is_that_of_the_newest_turn(db: Database) -> None:
