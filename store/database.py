@@ -41,6 +41,7 @@ __all__ = [
     "transaction",
 ]
 
+LOOKED_THROUGH_BYTES = 8 * 1024 * 1024  # some 50 ms; a larger file would hold up every start
 BUSY_TIMEOUT_S = 5.0  # what the gateway itself waits for a lock on its files
 
 
@@ -160,19 +161,21 @@ def _ready(connection: sqlite3.Connection, path: Path, release: tuple[int, int, 
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Look through the whole file once.
+    """Look through a file of usual size once; of a larger one, what is damaged shows in its use.
 
     Raises:
         DamagedFileError: a page of it is damaged.
     """
-    answer = connection.execute("pragma quick_check(1)").fetchone()[0]
-    if answer != "ok":
-        raise damaged(path, answer)
+    size = path.stat().st_size
+    if size <= LOOKED_THROUGH_BYTES:
+        answer = connection.execute("pragma quick_check(1)").fetchone()[0]
+        if answer != "ok":
+            raise damaged(path, answer)
     page_size = connection.execute("pragma page_size").fetchone()[0]
     pages = connection.execute("pragma page_count").fetchone()[0]
     # SQLite takes what is missing of the last page for zeros. With a write-ahead log the file
     # may be shorter than its pages: the rest is in the log.
-    if _journal_mode(connection) != "wal" and path.stat().st_size < pages * page_size:
+    if _journal_mode(connection) != "wal" and size < pages * page_size:
         raise damaged(path, "the end of it is cut off")
 
 

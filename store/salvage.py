@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from .database import transaction
-from .state_errors import is_damage
+from .state_errors import is_damage, not_writable
 
 __all__ = ["salvage"]
 
@@ -29,6 +29,7 @@ def salvage(damaged: Path, fresh: Database) -> int:
 
     Raises:
         sqlite3.Error: the fresh file cannot be written; nothing was copied.
+        FolderNotWritableError: nor can another beside it.
     """
     with transaction(fresh):
         found = _copy(damaged, fresh)
@@ -51,6 +52,8 @@ def _copy_without_header(damaged: Path, fresh: Database) -> int:
         copy.touch(mode=0o600)
         copy.write_bytes(_empty_header() + content[HEADER_BYTES:])
         return _copy(copy, fresh)
+    except OSError as error:
+        raise not_writable(copy, error) from error
     finally:
         copy.unlink(missing_ok=True)
 

@@ -19,7 +19,7 @@ THREADS = f"""
         updated_at)
     select 'default', {KEY}, 'R0000000000001', 'channel', {MESSAGE}, 'seeded', {MESSAGE}, :at,
         '[]', lower(hex(randomblob(8))), :at, 1, :at, :at from c
-"""
+"""  # noqa: S608  our own words
 TURNS = f"""
     {NUMBERS}
     insert into turns (scope, message_id, room_id, room_name, room_kind, thread_root_id,

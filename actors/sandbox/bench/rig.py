@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,13 +18,13 @@ from ...runtime.clock import SystemClock
 from ...sessions import journal
 from ...sessions.desk import Equipment, SessionsDesk
 from ...sessions.policy import ContextLimits
-from ...sessions.ports import HandOver, TurnOrder
+from ...sessions.ports import ChatServer, HandOver, TurnOrder
 from ...sessions.services import Limits
 from ...sessions.stream_events import MessagePosted, StreamEvent, StreamOpened
 from ..scripted_gateway import ScriptedGateway
 from ..stage import POLICY, Colleague, colleague
 
-__all__ = ["Rig", "Watch", "bare", "ours", "stage"]
+__all__ = ["Rig", "Watch", "WatchedServer", "bare", "ours", "stage"]
 
 SETTLE_S = 0.02  # between two questions: what the first left to do is done
 PATIENCE_S = 30.0
@@ -113,7 +113,7 @@ class WatchedServer(ChattoServer):
         super().__init__(url, Password("hermes", "hermes-pass-1"))
         self._watch = watch
 
-    async def stream(self) -> AsyncIterator[StreamEvent]:
+    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
         """Open the stream and note what it brings."""
         async with aclosing(super().stream()) as events:
             async for event in events:
@@ -166,14 +166,22 @@ async def stage(folder: Path) -> AsyncIterator[Colleague]:
 
 
 @asynccontextmanager
-async def ours(stage: Colleague, *, counts: bool = False) -> AsyncIterator[Rig]:
+async def ours(
+    stage: Colleague,
+    *,
+    counts: bool = False,
+    watch: Watch | None = None,
+    server: ChatServer | None = None,
+) -> AsyncIterator[Rig]:
     """Run the plugin's sessions on the stage's state file.
 
     Args:
         stage: the server and the people.
         counts: whether commits are counted, which costs a little.
+        watch: None: one of its own.
+        server: what it is connected to; None: the stage's.
     """
-    watch = Watch()
+    watch = watch or Watch()
     gateway = WatchedGateway(stage.tasks, silent)
     gateway.watch = watch
 
@@ -186,7 +194,7 @@ async def ours(stage: Colleague, *, counts: bool = False) -> AsyncIterator[Rig]:
     equipment = Equipment(
         scope="default",
         server_url=stage.url,
-        server=WatchedServer(stage.url, watch),
+        server=server or WatchedServer(stage.url, watch),
         policy=POLICY,
         context=ContextLimits(),
         limits=Limits(),

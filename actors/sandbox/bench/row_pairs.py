@@ -40,17 +40,13 @@ async def row_pairs(folder: Path, rounds: int, pairs: int) -> list[Figure]:
         rates["raw"].append(await anyio.to_thread.run_sync(_raw, path, rows, pairs))
         rates["store"].append(await _by_store(path, rows, pairs, _plain))
         rates["charts"].append(await _by_store(path, rows, pairs, _with_charts))
-    without = [store / raw for store, raw in zip(rates["store"], rates["raw"], strict=True)]
-    within = [
-        charts / store for charts, store in zip(rates["charts"], rates["store"], strict=True)
-    ]
-    cost_ms = [
-        1_000 / charts - 1_000 / store
-        for charts, store in zip(rates["charts"], rates["store"], strict=True)
-    ]
+    raw, store, charts = rates["raw"], rates["store"], rates["charts"]
+    without = [its / bare for its, bare in zip(store, raw, strict=True)]
+    within = [its / bare for its, bare in zip(charts, store, strict=True)]
+    cost_ms = [1_000 / its - 1_000 / bare for its, bare in zip(charts, store, strict=True)]
     return [
-        Figure("row pairs acknowledged, raw SQLite in groups", "/s", rates["raw"]),
-        Figure("row pairs acknowledged, the store", "/s", rates["store"]),
+        Figure("row pairs acknowledged, raw SQLite in groups", "/s", raw),
+        Figure("row pairs acknowledged, the store", "/s", store),
         Figure(
             "the store against raw SQLite, without charts", "x", without, at_least(LEAST_RATIO)
         ),
