@@ -126,6 +126,7 @@ async def _by_store(path: Path, rows: list[TurnRow], pairs: int, way: Way) -> fl
         for _ in range(pairs // WAITING):
             await way(journal, row)
 
+    took_s = 0.0
     async with anyio.create_task_group() as tasks:
         await tasks.start(store.serve)
         journal = Journal(store, SCOPE, clock)
