@@ -16,6 +16,7 @@ from sqlite_utils import Database
 
 from .database import repairing
 from .placement import forget_side_files, make_folder, make_private, set_aside
+from .reserve import give_up, put_by
 from .salvage import salvage
 from .state_errors import not_writable
 
@@ -53,6 +54,12 @@ class Custodian:
         self._set_aside: Path | None = None
         """A damaged file whose rows are not in the new one yet."""
         self._mends = 0
+        self._is_short = False
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the reserve is given up: what room there is, is for what is under way."""
+        return self._is_short
 
     def open(self) -> Database:
         """Open the file and remember which one it is. Raises: StoreError."""
@@ -62,7 +69,17 @@ class Custodian:
         if self._path is not None:
             self._file = _identity(self._path)
             self._log = _identity(_log_of(self._path))
+            put_by(self._path)
         return db
+
+    def make_room(self) -> bool:
+        """Give up the reserve, so that answers under way can be written on a full disk.
+
+        Returns:
+            False: there is none any more.
+        """
+        self._is_short = self._path is not None and give_up(self._path)
+        return self._is_short
 
     def look(self) -> Database:
         """Return the database to go on with: the same one, as long as its file is in its place.
@@ -77,6 +94,8 @@ class Custodian:
         if self._rescued is not None and self._path is not None:
             return self._put_back(self._path, self._rescued)
         db = self._db or self.open()
+        if self._is_short and self._path is not None:
+            self._is_short = not put_by(self._path)
         if self._set_aside is not None:
             return self._refill(db, self._set_aside)
         if self._path is None or self._is_in_place(self._path):

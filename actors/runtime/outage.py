@@ -30,9 +30,7 @@ class Outage:
         if self._since is None and is_outage(error):
             self._since = self._clock.monotonic()
             _log.error(
-                "%s; new questions wait until it can be written, and so does what is to be "
-                "posted: nothing is lost meanwhile",
-                error,
+                "%s; new questions wait until it can be written, nothing is lost meanwhile", error
             )
 
     def end(self, path: str) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "explain",
     "is_busy",
     "is_damaged",
+    "is_full",
     "is_outage",
 ]
 
@@ -64,6 +65,11 @@ def is_busy(error: Exception) -> bool:
 def is_damaged(error: Exception) -> bool:
     """Tell whether SQLite says that pages of the file are damaged."""
     return _code(error) in DAMAGED
+
+
+def is_full(error: Exception) -> bool:
+    """Tell whether there is no room on the disk."""
+    return _code(error) == sqlite3.SQLITE_FULL
 
 
 def is_outage(error: Exception) -> bool:

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Generic, TypeVar, assert_never
+from typing import Any, Generic, NoReturn, TypeVar, assert_never
 
 import anyio
 import anyio.to_thread
@@ -23,7 +23,7 @@ from anyio.abc import TaskStatus
 from ...store.state_errors import StoreError
 from .backoff import backoff
 from .clock import Clock, SystemClock
-from .file_keeping import JustOpen, Keeper
+from .file_keeping import JustOpen, Keeper, run_group
 from .group_commit import (
     Connected,
     DatabaseT,
@@ -42,7 +42,6 @@ from .store_errors import (
     StoreUnavailableError,
     explain,
     is_busy,
-    is_damaged,
 )
 
 __all__ = [
@@ -81,6 +80,7 @@ class _Piece(Generic[DatabaseT]):
 
     work: Callable[[DatabaseT], Any]
     is_read: bool
+    may_wait: bool = False
     outcome: Outcome = field(default_factory=lambda: Failure(StoreClosedError()))
     """Holds until there is a real one."""
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -140,10 +140,16 @@ class StoreThread(Generic[DatabaseT]):
         """What has been done so far, as of now."""
         return self._stats
 
-    async def run(self, work: Callable[[DatabaseT], ResultT]) -> ResultT:
+    async def run(
+        self, work: Callable[[DatabaseT], ResultT], *, may_wait: bool = False
+    ) -> ResultT:
         """Do work that writes, and return once it is committed.
 
         Cancelled, it may have been done all the same.
+
+        Args:
+            work: what to do.
+            may_wait: whether it leaves the last room on a disk to what is under way.
 
         Raises:
             StoreBusyError: another process held the lock for too long.
@@ -152,7 +158,7 @@ class StoreThread(Generic[DatabaseT]):
             StoreMisusedError: this work, or some that shared its transaction, ended it.
             Exception: what the work raised; then nothing of it was kept.
         """
-        result: ResultT = await self._answer_to(_Piece(work, is_read=False))
+        result: ResultT = await self._answer_to(_Piece(work, is_read=False, may_wait=may_wait))
         return result
 
     async def read(self, work: Callable[[DatabaseT], ResultT]) -> ResultT:
@@ -275,15 +281,13 @@ class StoreThread(Generic[DatabaseT]):
         self._answer(group, outcomes)
 
     def _do(self, group: Sequence[_Piece[DatabaseT]]) -> list[Outcome]:
-        """Run a group of work, in the thread; once more when a damaged file was mended."""
-        works = [piece.work for piece in group]
-        step = read_group if group[0].is_read else write_group
-        try:
-            return step(self._keeper.look(), works)
-        except sqlite3.Error as error:
-            if not is_damaged(error):
-                raise
-            return step(self._keeper.mend(error), works)
+        """Run a group of work, in the thread."""
+        wait = partial(_wait, self._path)
+
+        def choose(is_short: bool) -> list[Callable[[DatabaseT], Any]]:  # noqa: FBT001
+            return [wait if is_short and piece.may_wait else piece.work for piece in group]
+
+        return run_group(self._keeper, read_group if group[0].is_read else write_group, choose)
 
     async def _patiently(self, step: Callable[[], list[Outcome]]) -> list[Outcome]:
         """Run a step in the thread, again and again while a lock is in its way."""
@@ -316,7 +320,7 @@ class StoreThread(Generic[DatabaseT]):
             self._stats = replace(was, reads=was.reads + len(group))
         else:
             is_committed = any(isinstance(outcome, Value) for outcome in outcomes)
-            if is_committed:
+            if is_committed and not self._keeper.is_short:
                 self._outage.end(self._path)
             self._stats = replace(
                 was, items=was.items + len(group), commits=was.commits + is_committed
@@ -345,3 +349,9 @@ class StoreThread(Generic[DatabaseT]):
 def _path_of(database: Connected) -> str:
     path: str = database.conn.execute("PRAGMA database_list").fetchone()[2]
     return path or "database in memory"
+
+
+def _wait(path: str, _: object) -> NoReturn:
+    """Leave the last room to what is under way."""
+    message = f"{path}: the disk is full, what room is left is for the answers under way"
+    raise StoreUnavailableError(message)

@@ -47,6 +47,9 @@ class Nurse:
     refuses_to_open: list[StoreError] = field(default_factory=list)
     refuses_to_look: list[Exception] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
+    is_short: bool = False
+    reserve: int = 0
+    """Pages it can add to a full file."""
     db: Database | None = None
 
     def open(self) -> Database:
@@ -68,6 +71,15 @@ class Nurse:
         self.close()
         return self.open()
 
+    def make_room(self) -> bool:
+        """Let the file grow by the reserve, once."""
+        self.is_short = self.reserve > 0
+        if self.is_short and self.db is not None:
+            (pages,) = self.db.execute("pragma page_count").fetchone()
+            self.db.execute(f"pragma max_page_count = {pages + self.reserve}")
+        self.reserve = 0
+        return self.is_short
+
     def close(self) -> None:
         """Close what is open."""
         if self.db is not None:
@@ -75,11 +87,18 @@ class Nurse:
         self.db = None
 
 
+def store_of(nurse: Nurse, clock: ManualClock) -> StoreThread[Database]:
+    """Return a store thread that does not run yet."""
+    return StoreThread(nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5)
+
+
 @asynccontextmanager
 async def serving(nurse: Nurse, clock: ManualClock) -> AsyncIterator[StoreThread[Database]]:
     """Run a store thread and close it."""
     async with anyio.create_task_group() as tasks:
-        store = StoreThread(nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5)
+        store = StoreThread[Database](
+            nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5
+        )
         await tasks.start(store.serve)
         yield store
         await store.close()
@@ -95,7 +114,9 @@ async def test_lock_at_the_opening_is_waited_for(tmp_path: Path) -> None:
     clock = ManualClock()
     nurse = Nurse(files(tmp_path), [FileLockedError("locked"), FileLockedError("locked")])
     async with anyio.create_task_group() as tasks:
-        store = StoreThread(nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5)
+        store = StoreThread[Database](
+            nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5
+        )
         tasks.start_soon(store.serve)
         for _ in range(2):
             await clock.until_sleeping()
@@ -116,7 +137,9 @@ async def test_what_keeps_it_from_being_opened_is_told_in_the_end(
     """A lock after a bound, since the gateway waits; what no wait heals at once."""
     clock = ManualClock()
     nurse = Nurse(files(tmp_path), [error] * 9)
-    store = StoreThread(nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5)
+    store = StoreThread[Database](
+        nurse, clock=clock, waits=lambda: repeat(1.0), opening_patience_s=2.5
+    )
     ended = anyio.Event()
 
     async def serve() -> None:
@@ -203,6 +226,50 @@ async def test_outage_is_told_once_and_its_end_once(
     assert [level for level, _ in lines] == ["ERROR", "WARNING"]
     assert "the folder is gone; new questions wait" in lines[0][1]
     assert "can be written again, after 15 s" in lines[1][1]
+
+
+def fill_up(nurse: Nurse, reserve: int) -> None:
+    """Leave no room in the file but for a reserve."""
+    assert nurse.db is not None
+    (pages,) = nurse.db.execute("pragma page_count").fetchone()
+    nurse.db.execute(f"pragma max_page_count = {pages}")
+    nurse.reserve = reserve
+
+
+def insert_large(db: Database) -> int:
+    """Add a row that needs a page of its own."""
+    db.execute("create table if not exists large (words)")
+    return int(db.execute("insert into large values (zeroblob(3000)) returning 1").fetchone()[0])
+
+
+async def test_last_room_is_for_what_is_under_way(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """New work waits, and is done when there is room again."""
+    nurse = Nurse(files(tmp_path))
+    async with serving(nurse, ManualClock()) as store:
+        await anyio.to_thread.run_sync(fill_up, nurse, 8)
+        assert await store.run(insert_large) == 1
+
+        with pytest.raises(StoreUnavailableError, match="what room is left is for the answers"):
+            await store.run(insert, may_wait=True)
+        assert await store.run(insert) == 1
+        assert "can be written again" not in caplog.text
+        nurse.is_short = False
+        assert await store.run(insert, may_wait=True) == 2
+
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
+async def test_full_disk_without_a_reserve_is_told(tmp_path: Path) -> None:
+    """To everybody, and what fits is kept."""
+    nurse = Nurse(files(tmp_path))
+    async with serving(nurse, ManualClock()) as store:
+        await anyio.to_thread.run_sync(fill_up, nurse, 0)
+        with pytest.raises(StoreUnavailableError, match="the disk is full"):
+            await store.run(insert_large)
+
+        assert await store.run(insert, may_wait=True) == 1
 
 
 async def test_error_of_the_work_is_no_outage(

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 from sqlite_utils import Database
 
 from hermes_chatto.actors.runtime.clock import SystemClock
-from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
+from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script, colleague
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
+from hermes_chatto.tests.store.files import FILLER, fill_up, small_disk
 
 FAST = 200.0  # how much sooner the patience with a lock is over
 
@@ -214,3 +216,27 @@ def answered(colleague: Colleague) -> dict[str, list[str]]:
     for answer in colleague.answers():
         found.setdefault(answer.in_reply_to, []).append(answer.body)
     return found
+
+
+async def test_answer_in_progress_is_posted_on_a_disk_that_is_full(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A reserve is kept for it; the new question waits until there is room."""
+    agent = Patient()
+    limits = Limits(first_wait_s=0.05, repair_wait_s=0.05)
+    with small_disk(tmp_path / "disk") as disk:
+        async with colleague(disk, agent=agent, limits=limits) as profile:
+            m1 = await profile.says("alice", "@hermes wait one")
+            await agent.running.wait()
+            await profile.until_state(m1, "processing")
+            await anyio.to_thread.run_sync(fill_up, disk)
+            m2 = await profile.says("bob", "@hermes two " + "x" * 9_000 + " two")
+            await profile.until(lambda: "new questions wait until" in caplog.text)
+            agent.go_on.set()
+            await profile.until_state(m1, "answered")
+
+            assert answered(profile) == {m1: ["answer to one"]}
+            assert profile.state_of(m2) is None
+            (disk / FILLER).unlink()
+            await profile.until_state(m2, "answered")
+            assert answered(profile) == {m1: ["answer to one"], m2: ["answer to two"]}
