@@ -48,6 +48,7 @@ class Custodian:
         self._db: Database | None = None
         self._path: Path | None = None
         self._file: Identity = None
+        self._log_path = Path()
         self._log: Identity = None
         self._rescued: Path | None = None
         """A whole copy that is not in its place yet."""
@@ -68,7 +69,8 @@ class Custodian:
         self._path = Path(name) if name else None
         if self._path is not None:
             self._file = _identity(self._path)
-            self._log = _identity(_log_of(self._path))
+            self._log_path = self._path.with_name(f"{self._path.name}-wal")
+            self._log = _identity(self._log_path)
             put_by(self._path)
         return db
 
@@ -144,7 +146,7 @@ class Custodian:
     def _is_in_place(self, path: Path) -> bool:
         if _identity(path) != self._file:
             return False
-        log_now = _identity(_log_of(path))
+        log_now = _identity(self._log_path)
         if self._log is None:
             self._log = log_now  # made with the first commit
         return log_now == self._log
@@ -178,10 +180,6 @@ def _copy(db: Database, path: Path) -> Path:
             raise not_writable(copy, error) from error
         raise
     return copy
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
 
 
 def _identity(path: Path) -> Identity:

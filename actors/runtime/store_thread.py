@@ -35,6 +35,7 @@ from .group_commit import (
     write_group,
 )
 from .outage import Outage
+from .patience import patiently
 from .store_errors import (
     StoreBusyError,
     StoreClosedError,
@@ -225,25 +226,18 @@ class StoreThread(Generic[DatabaseT]):
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
         try:
-            database = await self._open_patiently()
+            database = await patiently(
+                partial(self._in_thread, self._keeper.open),
+                self._opening_patience_s,
+                self._waits(),
+                self._clock,
+                _passes,
+            )
             self._path = await self._in_thread(partial(_path_of, database))
             yield
         finally:
             with anyio.CancelScope(shield=True):
                 await self._in_thread(self._keeper.close)
-
-    async def _open_patiently(self) -> DatabaseT:
-        give_up_at = self._clock.monotonic() + self._opening_patience_s
-        waits = self._waits()
-        while True:
-            try:
-                return await self._in_thread(self._keeper.open)
-            except StoreError as error:
-                left_s = give_up_at - self._clock.monotonic()
-                if not error.may_pass or left_s <= 0:
-                    raise
-                _log.warning("waiting for the state file: %s", error)
-            await self._clock.sleep(min(next(waits), left_s))
 
     async def _next_group(self) -> Sequence[_Piece[DatabaseT]]:
         """Wait for work and take what there is of one sort; empty: closed."""
@@ -267,7 +261,13 @@ class StoreThread(Generic[DatabaseT]):
     async def _settle(self, group: Sequence[_Piece[DatabaseT]]) -> None:
         """Do a group of work; if that fails as a whole, do each piece alone."""
         try:
-            outcomes = await self._patiently(partial(self._do, group))
+            outcomes = await patiently(
+                partial(self._in_thread, partial(self._do, group)),
+                self._busy_patience_s,
+                self._waits(),
+                self._clock,
+                self._waits_for,
+            )
         except StoreMisusedError as error:
             outcomes = [Failure(StoreMisusedError(str(error))) for _ in group]
         except StoreError as error:
@@ -289,20 +289,13 @@ class StoreThread(Generic[DatabaseT]):
 
         return run_group(self._keeper, read_group if group[0].is_read else write_group, choose)
 
-    async def _patiently(self, step: Callable[[], list[Outcome]]) -> list[Outcome]:
-        """Run a step in the thread, again and again while a lock is in its way."""
-        give_up_at = self._clock.monotonic() + self._busy_patience_s
-        waits = self._waits()
-        while True:
-            try:
-                return await self._in_thread(step)
-            except sqlite3.Error as error:
-                left_s = give_up_at - self._clock.monotonic()
-                if not is_busy(error) or left_s <= 0:
-                    raise
-                self._stats = replace(self._stats, busy=self._stats.busy + 1)
-                self._outage.waits_for_lock(self._path, error)
-            await self._clock.sleep(min(next(waits), left_s))
+    def _waits_for(self, error: Exception) -> bool:
+        """Tell whether a lock is in the way, and note it."""
+        if not is_busy(error):
+            return False
+        self._stats = replace(self._stats, busy=self._stats.busy + 1)
+        self._outage.waits_for_lock(self._path, error)
+        return True
 
     def _answer(self, group: Sequence[_Piece[DatabaseT]], outcomes: Sequence[Outcome]) -> None:
         """Note what became of a group; it is told to the callers right after."""
@@ -349,6 +342,14 @@ class StoreThread(Generic[DatabaseT]):
 def _path_of(database: Connected) -> str:
     path: str = database.conn.execute("PRAGMA database_list").fetchone()[2]
     return path or "database in memory"
+
+
+def _passes(error: Exception) -> bool:
+    """Tell whether what is in the way of opening the file may pass, and say so."""
+    if not isinstance(error, StoreError) or not error.may_pass:
+        return False
+    _log.warning("waiting for the state file: %s", error)
+    return True
 
 
 def _wait(path: str, _: object) -> NoReturn:

@@ -170,6 +170,7 @@ async def ours(
     stage: Colleague,
     *,
     counts: bool = False,
+    is_durable: bool = True,
     watch: Watch | None = None,
     server: ChatServer | None = None,
 ) -> AsyncIterator[Rig]:
@@ -178,6 +179,7 @@ async def ours(
     Args:
         stage: the server and the people.
         counts: whether commits are counted, which costs a little.
+        is_durable: False: commits do not wait for the disk, as no profile ever runs.
         watch: None: one of its own.
         server: what it is connected to; None: the stage's.
     """
@@ -187,6 +189,8 @@ async def ours(
 
     def open_state() -> Database:
         db = open_database(stage.state_path, now=datetime.now(UTC)).db
+        if not is_durable:
+            db.conn.execute("pragma synchronous = off")
         if counts:
             db.conn.set_trace_callback(lambda sql: _count(watch, sql))
         return db
