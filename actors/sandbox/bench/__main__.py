@@ -57,7 +57,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--reduced", action="store_true", help="little of everything, in seconds")
     parser.add_argument("--output", type=Path, default=FILE, help=f"default: {FILE}")
     chosen = parser.parse_args(arguments)
-    logging.getLogger().setLevel(logging.ERROR)
     found = anyio.run(lambda: measure(is_reduced=chosen.reduced))
     _write(chosen.output, found, is_reduced=chosen.reduced)
     figures = [figure for _, several in found for figure in several]
@@ -109,4 +108,5 @@ def _write(path: Path, found: Sequence[tuple[str, list[Figure]]], *, is_reduced:
 
 
 if __name__ == "__main__":
+    logging.getLogger().setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))
