@@ -9,7 +9,7 @@ import pytest
 from sqlite_utils import Database
 
 from hermes_chatto.store import turns
-from hermes_chatto.store.custody import MENDS, Custodian
+from hermes_chatto.store.custody import MENDS, PUT_BACKS, Custodian
 from hermes_chatto.store.database import (
     FolderNotWritableError,
     StoreError,
@@ -149,6 +149,21 @@ def test_file_in_its_place_is_left_alone(path: Path) -> None:
     assert keeper.look() is db
     receive(db, "m1")
     assert keeper.look() is db
+    keeper.close()
+
+
+def test_file_that_never_keeps_its_place_is_left_where_it_is(path: Path) -> None:
+    """Where the numbers of files mean nothing, every look would set another copy aside."""
+    keeper = custodian(path)
+    receive(keeper.open(), "m1")
+    for _ in range(PUT_BACKS):
+        path.unlink()
+        keeper.look()
+    path.unlink()
+
+    assert ids(keeper.look()) == ["m1"]
+
+    assert not path.exists()
     keeper.close()
 
 
