@@ -19,7 +19,7 @@ _TARGET: Final = (
 PIECE: Final = re.compile(
     rf"""
       (?P<escape> \\ (?: [!-/:-@\[-`{{-~] | (?=\n) ) )
-    | (?P<code> (?P<ticks>`+) (?!`) .+? (?<!`) (?P=ticks) (?!`) )
+    | (?P<code> (?<!`) (?P<ticks>`+) (?!`) .{{1,5000}}? (?<!`) (?P=ticks) (?!`) )
     | (?P<link> (?P<picture>!?) (?P<label>{_LABEL}) (?P<target>{_TARGET}) )
     | (?P<angle> <[A-Za-z][A-Za-z0-9.+-]*:[^<>\s]*> )
     | (?P<address> (?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>]+ )
