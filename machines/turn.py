@@ -161,7 +161,12 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | interrupted.to(delivering, on="clear_reason")
         | delivering.to(delivering)
     )
-    answer = delivering.to(answered) | folded.to(answered)
+    answer = (
+        delivering.to(answered)
+        | folded.to(answered)
+        # The gateway handed the missing rest over once more, and it is in the room after all.
+        | failed.to(answered, on="clear_reason")
+    )
     fall_silent = handed.to(silent) | processing.to(silent) | folded.to(silent)
     fail = (
         received.to(failed, on="note_reason")

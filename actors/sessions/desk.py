@@ -218,6 +218,7 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
+            opened_at=journal.now(),
         )
         kinds.update(self._kinds(services))
         if equipment.policy.signs != NO_SIGNS:

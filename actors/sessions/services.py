@@ -16,6 +16,7 @@ from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .journal import Journal
 from .mail import CONNECTION, GiveUp
+from .own_posts import OwnPosts
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
@@ -75,16 +76,15 @@ class PromisesKept:
 
     def __init__(self) -> None:
         """Start with nobody waiting."""
-        self._waiting: dict[str, Promise[DeliveryResult]] = {}
+        self._waiting: dict[str, list[Promise[DeliveryResult]]] = {}
 
     def expect(self, delivery_id: str, promise: Promise[DeliveryResult]) -> None:
         """Remember who waits for a delivery."""
-        self._waiting[delivery_id] = promise
+        self._waiting.setdefault(delivery_id, []).append(promise)
 
     def settle(self, delivery_id: str, result: DeliveryResult) -> None:
         """Tell whoever waits; a delivery from before a restart has nobody."""
-        promise = self._waiting.pop(delivery_id, None)
-        if promise is not None:
+        for promise in self._waiting.pop(delivery_id, []):
             promise.keep(result)
 
     def settle_all(self, result: DeliveryResult) -> None:
@@ -128,10 +128,13 @@ class Services:
     tasks: TaskGroup
     supervisor: Supervisor
     directory: Directory
+    opened_at: str
+    """When this start began, as rows keep times."""
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
+    own_posts: OwnPosts = field(default_factory=OwnPosts)
     no_signs: set[str] = field(default_factory=set)
     """Rooms in which reactions were refused: not tried again before the next start."""
     running: set[str] = field(default_factory=set)

@@ -224,6 +224,8 @@ class ThreadActor:
         if turn is not None:
             has_run = not self._services.gateway.is_ready(self._key)
             await self._ending.of_delivery(draft, turn, has_run=has_run)
+        elif (late := await self._answering.answered_late(mail.turn_id)) is not None:
+            late.answer(draft)
         await self._dispatch.pump(draft)
 
     async def _key_ready(self) -> None:
