@@ -11,7 +11,7 @@ from .bodies import Bodies
 from .journal import Draft
 from .mail import DELIVERY, Answer, Send
 from .ports import DeliveryResult, DeliveryState, Outgoing
-from .redelivery import KEPT, digest_of, ends_in, written
+from .repetition import KEPT, digest_of, ends_in, written
 from .services import Services
 from .turn import TurnActor
 

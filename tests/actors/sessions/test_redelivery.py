@@ -11,7 +11,7 @@ from hermes_chatto.actors.runtime.clock import utc_text
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, Outgoing, TurnOrder
-from hermes_chatto.actors.sessions.redelivery import digest_of, ends_in, written
+from hermes_chatto.actors.sessions.repetition import digest_of, ends_in, written
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.store.outbox import TextRow
 
