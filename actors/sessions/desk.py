@@ -185,7 +185,8 @@ class SessionsDesk:
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
-            log.exception("%s: a report of the gateway is lost", session_key)
+            log.warning("%s: a report of the gateway has to wait", session_key)
+            self._services.tasks.start_soon(self._services.send, THREAD, session_key, mail)
 
     # --- start and stop -----------------------------------------------------------------------
 

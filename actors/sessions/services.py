@@ -15,11 +15,12 @@ from .directory import Directory
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .journal import Journal
-from .mail import CONNECTION, GiveUp
+from .mail import CONNECTION, THREAD, GiveUp, KeyReady
 from .own_posts import OwnPosts
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
+from .slots import Slots
 from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
@@ -51,6 +52,12 @@ class Limits:
     """No wait before the stream is opened again is longer, whatever the server asks for."""
     outage_wait_s: float = 300.0
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
+    parallel_turns: int = 16
+    """Turns at the gateway at once, commands apart; the others wait."""
+    waiting_turns: int = 100
+    """Questions that may wait in one lane; one more is declined, in words."""
+    turn_attempts: int = 20
+    """How often one question is handed to the gateway, corrections included."""
     repair_wait_s: float = 0.2
     """First wait before mail whose handler failed is handled again; the next ones are longer."""
 
@@ -139,6 +146,12 @@ class Services:
     """Rooms in which reactions were refused: not tried again before the next start."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
+    slots: Slots = field(init=False)
+    """Lanes that have a turn at the gateway."""
+
+    def __post_init__(self) -> None:
+        """Make what needs the rest."""
+        self.slots = Slots(self.limits.parallel_turns, self._give_place)
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.
@@ -179,6 +192,15 @@ class Services:
             SupervisorClosedError: the profile is being stopped.
         """
         self.tell(CONNECTION, self.journal.scope, GiveUp(error))
+
+    def _give_place(self, session_key: str) -> None:
+        """Have a lane hand over its next turn: a place at the gateway is kept for it."""
+        try:
+            self.tell(THREAD, session_key, KeyReady())
+        except MailboxFullError:
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
+        except SupervisorClosedError:
+            log.debug("%s: its turn goes out after the next start", session_key)
 
     def tell_later(self, seconds: float, kind: str, key: str, mail: object) -> None:
         """Put a mail into an actor's mailbox after a while."""

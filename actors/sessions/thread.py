@@ -31,6 +31,7 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
+from .notices import LANE_FULL, Notices
 from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -70,6 +71,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._notices = Notices(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._ending = Ending(self._lane, self._answering)
 
@@ -90,8 +92,12 @@ class ThreadActor:
 
     async def handle(self, mails: Sequence[ThreadMail]) -> None:
         """Decide, record, act; an error ends the actor, the rows are what remains."""
-        for mail in mails:
-            await self._handle(mail)
+        try:
+            for mail in mails:
+                await self._handle(mail)
+        finally:
+            is_busy = self._lane.at_gateway() is not None
+            self._services.slots.settle(self._key, is_busy=is_busy)
         self._show_running()
 
     async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
@@ -137,12 +143,20 @@ class ThreadActor:
             return
         turn = TurnActor(row)
         verdict = self._in_view_of_run(row, mail.verdict)
+        if isinstance(verdict, Admitted) and self._is_full:
+            verdict = Refused(verdict.cause, LANE_FULL)
+            self._notices.lane_full(draft, row)
         turn.judge(draft, verdict)
         self._lane.keep(turn)
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
             await self._dispatch.pump(draft, turn)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether as many wait as may; one that comes up at once need not wait."""
+        return self._lane.waiting_count() >= self._services.limits.waiting_turns
 
     def _in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused
