@@ -1,5 +1,7 @@
 """What is bounded, and what a person hears at the bound."""
 
+from functools import partial
+
 import anyio
 import pytest
 
@@ -100,6 +102,11 @@ async def test_a_full_lane_says_so_to_whoever_asks_next(open_colleague: Open) ->
         assert found == [("lane_full",)]
 
 
+def is_tried(colleague: Colleague, times: int) -> bool:
+    """Tell whether the only turn is at work for this time."""
+    return colleague.rows("select state, attempt from turns") == [("processing", times)]
+
+
 @pytest.mark.parametrize("attempts", [1, 2])
 async def test_a_question_that_never_gets_through_is_given_up_in_words(
     open_colleague: Open, attempts: int
@@ -110,11 +117,7 @@ async def test_a_question_that_never_gets_through_is_given_up_in_words(
     async with open_colleague(script=script) as colleague:
         m1 = await colleague.says("alice", "@hermes one")
         for number in range(1, attempts + 1):
-            await colleague.until(
-                lambda number=number: (
-                    colleague.rows("select state, attempt from turns") == [("processing", number)]
-                )
-            )
+            await colleague.until(partial(is_tried, colleague, number))
             await colleague.edits("alice", m1, f"@hermes one, corrected {number}")
         await colleague.until_state(m1, "failed")
         await colleague.until(lambda: len(notices(colleague)) == 1)
