@@ -88,6 +88,8 @@ class DeliveryActor:
                 looks += part.state == "pending"
             else:
                 part = await self._post(part)
+                if part.state == "uncertain":
+                    await self._journal.clock.sleep(limits.look_after_s)
             if part.reason in patience_s and part.state in {"pending", "uncertain"}:
                 wait_s = next(waits)
                 patience_s[part.reason] -= wait_s

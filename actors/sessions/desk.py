@@ -185,6 +185,9 @@ class SessionsDesk:
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
+            if isinstance(mail, KeyReady):
+                log.info("%s has mail already, and looks for its next turn by that", session_key)
+                return
             log.warning("%s: a report of the gateway has to wait", session_key)
             self._services.tasks.start_soon(self._services.send, THREAD, session_key, mail)
 

@@ -148,6 +148,8 @@ class Directory:
         wanted = handle.lower()
         if wanted in NO_PERSON:
             return False
+        if self._account is not None and self._account.login.lower() == wanted:
+            return True
         if any(person.login.lower() == wanted for person in self._people.values()):
             return True
         found = await self._server.find_person(handle)

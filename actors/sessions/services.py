@@ -40,6 +40,8 @@ class Limits:
     """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0
     """Longest wait, in all, when the server says "later" to a post."""
+    look_after_s: float = 0.5
+    """Pause before a post is looked for: the server may apply it after the connection broke."""
     first_wait_s: float = 1.0
     """First wait when the server says "later" to a post; the next ones are longer."""
     steady_after_s: float = 60.0

@@ -143,7 +143,8 @@ class ThreadActor:
             return
         turn = TurnActor(row)
         verdict = self._in_view_of_run(row, mail.verdict)
-        if isinstance(verdict, Admitted) and self._is_full:
+        most = self._services.limits.waiting_turns
+        if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
             verdict = Refused(verdict.cause, LANE_FULL)
             self._notices.lane_full(draft, row)
         turn.judge(draft, verdict)
@@ -152,11 +153,6 @@ class ThreadActor:
             await self._bypass(draft, turn, verdict)
         else:
             await self._dispatch.pump(draft, turn)
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether as many wait as may; one that comes up at once need not wait."""
-        return self._lane.waiting_count() >= self._services.limits.waiting_turns
 
     def _in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused

@@ -18,6 +18,7 @@ from hermes_chatto.actors.sessions.services import Limits
 POST = "MessageService/CreateMessage"
 LOOK = "ThreadService/GetThreadEvents"
 QUICK = Limits(
+    look_after_s=0.01,
     first_wait_s=0.02,
     busy_wait_s=0.1,
     reconnect_first_s=0.05,

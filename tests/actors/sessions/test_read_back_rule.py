@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import anyio
 import pytest
 
+from hermes_chatto.actors.chatto.limits import Limits as EdgeLimits
 from hermes_chatto.actors.runtime.clock import SystemClock
 from hermes_chatto.actors.sandbox.agent_faults import AgentFaults
 from hermes_chatto.actors.sandbox.server.faults import Call
@@ -20,7 +21,7 @@ ROOM_PAGE = "RoomService/GetRoomEvents"
 THREAD_PAGE = "ThreadService/GetThreadEvents"
 WORDS = "nightly build: ok"
 
-QUICK = Script(limits=Limits(first_wait_s=0.01))
+QUICK = Script(limits=Limits(first_wait_s=0.01, look_after_s=0.01))
 
 
 class Reads(AgentFaults):
@@ -163,6 +164,19 @@ async def test_a_wrong_clock_of_the_host_changes_nothing(
         await colleague.desk.deliver(scheduled(colleague))
 
         assert len(colleague.answers()) == 2
+
+
+async def test_a_post_that_the_server_applies_late_is_found(open_colleague: Open) -> None:
+    """What was sent before the connection broke may be applied a moment after."""
+    script = Script(edge=EdgeLimits(send_timeout_s=0.1))
+    async with open_colleague(script=script) as colleague:
+        await sees_all(colleague)
+        colleague.faults.delays[POST] = 0.3
+        result = await colleague.desk.deliver(scheduled(colleague))
+
+        assert result.message_ids == tuple(posted(colleague))
+        steps = colleague.rows("select event from transitions where key like '%/1' order by seq")
+        assert [event for (event,) in steps][-4:] == ["add", "post", "doubt", "confirm"]
 
 
 async def test_an_unknown_outcome_costs_one_read(open_colleague: Open) -> None:
