@@ -119,8 +119,6 @@ class Answering:
             answer = await self._answer_of(turn.row.message_id)
             same = digest_of(written(outgoing.text))
             return answer if answer and answer[0].text_digest == same else []
-        if outgoing.job_id is not None:
-            return []
         since = utc_text(self._journal.clock.now() - KEPT)
         room_id, root_id = outgoing.room_id, outgoing.thread_root_id
         opened = self._services.opened_at

@@ -9,7 +9,7 @@ def last_boundary(text: str, at: int) -> int:
     """Return the last place up to `at` that lies between two grapheme clusters.
 
     A cluster is what people take for one character: a letter with its accents, an emoji made of
-    several, a flag.
+    several, a flag. Reads from the beginning, since what a cluster is depends on what is before.
 
     Args:
         text: the text.
@@ -20,28 +20,10 @@ def last_boundary(text: str, at: int) -> int:
 
     Source: Unicode Standard Annex 29, as wcwidth reads it.
     """
-    if at >= len(text):
-        return len(text)
-    start = _certain_boundary(text, at)
-    end = start
-    # A few characters more: what follows may belong to the cluster that ends there.
-    for cluster in iter_graphemes(text[start : at + 1]):
+    end = 0
+    # One character more: it may belong to the cluster before it.
+    for cluster in iter_graphemes(text[: at + 1]):
         if end + len(cluster) > at:
-            return end
+            break
         end += len(cluster)
     return end
-
-
-def _certain_boundary(text: str, at: int) -> int:
-    """Return a place before `at` that is a boundary whatever stands around it.
-
-    Between two plain characters there is always one, but for CR LF; what lies before it need
-    not be read.
-    """
-    while at > 1 and not (_is_plain(text[at - 2]) and _is_plain(text[at - 1])):
-        at -= 1
-    return at - 1 if at > 1 else 0
-
-
-def _is_plain(char: str) -> bool:
-    return " " <= char <= "~"

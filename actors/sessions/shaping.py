@@ -81,8 +81,6 @@ def _pieces(text: str, people: frozenset[str]) -> Iterator[str]:
     done = 0
     for first, behind, tokens in _blocks(text):
         start, end = starts[first], starts[min(behind, len(starts) - 1)]
-        if start < done:
-            continue  # inside of what was written already
         yield from _shaped(text[done:start], people)
         yield _table(text[start:end], tokens) if tokens else text[start:end]
         done = end
@@ -108,13 +106,15 @@ def _blocks(text: str) -> Iterator[tuple[int, int, list[Token]]]:
 
 def _rows_until(tokens: list[Token], index: int, behind: int) -> list[Token]:
     """Return the tokens of the table at `index`, up to the row that begins at a line."""
-    level = tokens[index].level
-    for at in range(index, len(tokens)):
-        token = tokens[at]
-        is_later = token.type == "tr_open" and token.map is not None and token.map[0] >= behind
-        if is_later or (token.type == "table_close" and token.level == level):
-            return tokens[index:at]
-    return tokens[index:]
+    end = index
+    while tokens[end].type != "table_close" and not _begins_at(tokens[end], behind):
+        end += 1
+    return tokens[index:end]
+
+
+def _begins_at(token: Token, line: int) -> bool:
+    """Tell whether this is the beginning of a row at a line, or after it."""
+    return token.type == "tr_open" and token.map is not None and token.map[0] >= line
 
 
 def _table(source: str, tokens: list[Token]) -> str:

@@ -83,8 +83,6 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
             case "link_close":
                 yield f" ({target})" if target not in {label, f"mailto:{label}"} else ""
                 target = ""
-            case "softbreak" | "hardbreak":
-                yield " "
             case _:
                 label += token.content
                 yield token.content
