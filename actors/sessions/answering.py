@@ -113,6 +113,8 @@ class Answering:
     ) -> Sequence[PartRow]:
         """Return the parts of the same text where the gateway hands it over once more."""
         scope = self._journal.scope
+        if outgoing.job_id is not None:
+            return []
         if outgoing.is_final:
             if turn is None or turn.state != "delivering":
                 return []

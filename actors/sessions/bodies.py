@@ -3,6 +3,7 @@
 import logging
 from functools import partial
 
+import anyio
 import anyio.to_thread
 
 from .directory import Directory
@@ -14,7 +15,8 @@ __all__ = ["Bodies"]
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 20_000  # characters that are read in a few milliseconds; more go to a thread
+AT_ONCE = 5_000  # characters that are read in a few milliseconds; more go to a thread
+ASKING_S = 10.0  # in all, as long as one read may take
 ASKED_ABOUT = 20  # handles of one text, a read each; further ones call nobody
 
 
@@ -38,16 +40,17 @@ class Bodies:
         """Return which handles of a text are people's; whoever is not found calls nobody.
 
         Roles share their names with logins, so that who is no person is a role, a broadcast or
-        nobody. That is one call that every account may make; the list of roles is not.
+        nobody. A list of roles would be old a moment later: no event tells of a new one.
         """
         people = set[str]()
-        for handle in handles_in(text)[:ASKED_ABOUT]:
-            try:
-                if await self._directory.is_person(handle):
-                    people.add(handle)
-            except ChatError as error:
-                log.warning("who is called @%s could not be read: %s", handle, error)
-                break
+        with anyio.move_on_after(ASKING_S):
+            for handle in handles_in(text)[:ASKED_ABOUT]:
+                try:
+                    if await self._directory.is_person(handle):
+                        people.add(handle)
+                except ChatError as error:
+                    log.warning("who is called @%s could not be read: %s", handle, error)
+                    break
         return frozenset(people)
 
 
