@@ -67,7 +67,7 @@ def test_a_refusal_is_final_and_named_in_the_gateways_words(reason: str, kind: s
 
     assert (said.retryable, said.error_kind) == (False, kind)
     assert said.error_kind in SEND_ERROR_KINDS
-    assert classify_send_error(None, said.error) == "unknown"
+    assert classify_send_error(None, said.error or "") == "unknown"
     assert not BasePlatformAdapter._is_retryable_error(said.error)  # noqa: SLF001 - its own reading
 
 

@@ -196,3 +196,18 @@ def test_a_row_of_a_table_stays_whole() -> None:
     rows = [f"| {number} | some words in a cell |" for number in range(40)]
 
     assert [row for part in split("\n".join(rows), 200) for row in part.split("\n")] == rows
+
+
+@pytest.mark.parametrize("unit", ["    x = 1\n", "größer 🎩 = 1\n", "y" * 20_000 + "\n", "\n"])
+def test_a_megabyte_of_code_comes_back_whole(unit: str) -> None:
+    """Also lines longer than a part, which are cut within."""
+    code = unit * (1_000_000 // len(unit.encode()))
+
+    parts = split(f"Look:\n```python\n{code}```\nDone")
+
+    assert parts[0] == "Look:"
+    assert parts[-1].endswith("```\nDone") or parts[-1] == "Done"
+    assert all(len(part.encode()) <= PART_BYTES for part in parts)
+    pieces = [line for part in parts for _, line in code_of(part)]
+    assert "".join(pieces) == code.replace("\n", "")
+    assert unit.startswith("y") or len(pieces) == code.count("\n")
