@@ -49,6 +49,8 @@ class Answering:
             mail: the text, and who waits for what becomes of it.
             turn: the turn the gateway has on this key; None: none.
         """
+        if await self._is_planned(mail):
+            return
         outgoing = mail.outgoing
         again = await self._handed_over_before(outgoing, turn)
         if again:
@@ -106,7 +108,21 @@ class Answering:
         # Before the commit: from there on it goes out, whoever is told what meanwhile.
         self._services.promises.expect(delivery_id, mail.promise)
         await draft.commit()
-        self._services.tell(DELIVERY, delivery_id, Send())
+        self._services.tell_surely(DELIVERY, delivery_id, Send())
+
+    async def _is_planned(self, mail: Answer) -> bool:
+        """Tell whether this very mail was handled before, and see to its delivery.
+
+        The lane may have failed after the parts were written, and is handed the mail again.
+        """
+        delivery_id = self._services.promises.delivery_of(mail.promise)
+        if delivery_id is None:
+            return mail.promise.is_kept
+        scope = self._journal.scope
+        if not await self._journal.read(lambda db: outbox.of_delivery(db, scope, delivery_id)):
+            return False
+        self._services.tell_surely(DELIVERY, delivery_id, Send())
+        return True
 
     async def _handed_over_before(
         self, outgoing: Outgoing, turn: TurnActor | None

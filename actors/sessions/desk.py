@@ -181,15 +181,14 @@ class SessionsDesk:
             log.debug("%s after the stop", type(mail).__name__)
             return
         try:
-            self._services.tell(THREAD, session_key, mail)
+            if isinstance(mail, KeyReady):
+                self._services.tell(THREAD, session_key, mail)
+            else:
+                self._services.tell_surely(THREAD, session_key, mail)
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
-            if isinstance(mail, KeyReady):
-                log.info("%s has mail already, and looks for its next turn by that", session_key)
-                return
-            log.warning("%s: a report of the gateway has to wait", session_key)
-            self._services.tasks.start_soon(self._services.send, THREAD, session_key, mail)
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
 
     # --- start and stop -----------------------------------------------------------------------
 

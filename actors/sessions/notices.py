@@ -70,4 +70,4 @@ class Notices:
                 updated_at=now,
             )
         )
-        draft.then(lambda: self._services.tell(DELIVERY, delivery_id, Send()))
+        draft.then(lambda: self._services.tell_surely(DELIVERY, delivery_id, Send()))

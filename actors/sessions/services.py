@@ -91,6 +91,11 @@ class PromisesKept:
         """Remember who waits for a delivery."""
         self._waiting.setdefault(delivery_id, []).append(promise)
 
+    def delivery_of(self, promise: Promise[DeliveryResult]) -> str | None:
+        """Return the delivery somebody waits for; None: none was planned for them yet."""
+        waiting = (id_ for id_, promises in self._waiting.items() if promise in promises)
+        return next(waiting, None)
+
     def settle(self, delivery_id: str, result: DeliveryResult) -> None:
         """Tell whoever waits; a delivery from before a restart has nobody."""
         for promise in self._waiting.pop(delivery_id, []):
@@ -194,6 +199,20 @@ class Services:
             SupervisorClosedError: the profile is being stopped.
         """
         self.tell(CONNECTION, self.journal.scope, GiveUp(error))
+
+    def tell_surely(self, kind: str, key: str, mail: object) -> None:
+        """Put a mail into an actor's mailbox, later where it is full now.
+
+        For what is recorded already, so that a second attempt of the sender would repeat it.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        try:
+            self.tell(kind, key, mail)
+        except MailboxFullError:
+            log.warning("%s %s: mail has to wait (%s)", kind, key, type(mail).__name__)
+            self.tasks.start_soon(self.send, kind, key, mail)
 
     def _give_place(self, session_key: str) -> None:
         """Have a lane hand over its next turn: a place at the gateway is kept for it."""

@@ -12,7 +12,9 @@ from hermes_chatto.actors.sandbox.server.faults import Call
 from hermes_chatto.actors.sandbox.server.pb import Proto
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
+from hermes_chatto.actors.sessions.mail import THREAD, Answer
 from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, Outgoing
+from hermes_chatto.actors.sessions.promise import Promise
 from hermes_chatto.actors.sessions.services import Limits
 
 POST = "MessageService/CreateMessage"
@@ -282,3 +284,22 @@ async def test_a_slow_post_does_not_hold_up_waiting_ones_of_other_deliveries(
 
         assert colleague.state_of(m1) == "delivering"
         await colleague.until_state(m1, "answered")
+
+
+async def test_a_text_that_is_handled_twice_is_posted_once(open_colleague: Open) -> None:
+    """A lane that failed after it was planned is handed the same mail again."""
+    async with open_colleague() as colleague:
+        note = Outgoing(colleague.rooms["R1"], None, "hi", is_final=True, job_id="j1")
+        services = colleague.desk._services  # noqa: SLF001 - the supervisor repeats a mail, nobody else
+        assert services is not None
+        lane = services.lane_of(note.room_id, None)
+        promise: Promise[DeliveryResult] = Promise()
+        colleague.faults.delays[POST] = 0.1
+        for _ in range(3):
+            services.tell(THREAD, lane, Answer(note, promise))
+        result = await promise.wait()
+        services.tell(THREAD, lane, Answer(note, promise))
+        await deliver(colleague, "another")
+
+        assert [answer.body for answer in colleague.answers()] == ["hi", "another"]
+        assert result.state is DeliveryState.DELIVERED

@@ -136,7 +136,7 @@ async def test_too_many_reports_end_nothing(
         m1 = await colleague.says("alice", "@hermes hi")
         await colleague.until_state(m1, "answered")
 
-        assert caplog.text.count("a report of the gateway has to wait") == 1
+        assert caplog.text.count("mail has to wait (RunEnded)") == 1
 
 
 async def test_a_reminder_for_a_full_lane_is_dropped(
