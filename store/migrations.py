@@ -353,3 +353,14 @@ def m002_views(db: Database) -> None:
     """Create the views an operator reads."""
     for name, sql in VIEWS.items():
         db.create_view(name, sql)
+
+
+@migrations()
+def m003_texts(db: Database) -> None:
+    """Keep of each text that is posted how long it was and its digest: it may come again."""
+    db.execute("alter table outbox add column text_bytes integer")
+    db.execute("alter table outbox add column text_digest text")
+    db.execute(
+        "create index outbox_by_place on outbox (room_id, thread_root_id, created_at)"
+        " where kind = 'answer'"
+    )

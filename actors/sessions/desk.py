@@ -189,11 +189,14 @@ class SessionsDesk:
             log.debug("%s after the stop", type(mail).__name__)
             return
         try:
-            self._services.tell(THREAD, session_key, mail)
+            if isinstance(mail, KeyReady):
+                self._services.tell(THREAD, session_key, mail)
+            else:
+                self._services.tell_surely(THREAD, session_key, mail)
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
-            log.exception("%s: a report of the gateway is lost", session_key)
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
 
     # --- start and stop -----------------------------------------------------------------------
 
@@ -234,6 +237,7 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
+            opened_at=journal.now(),
         )
         kinds.update(self._kinds(services))
         if equipment.policy.signs != NO_SIGNS:

@@ -88,6 +88,7 @@ class Draft:
         self._lines: list[str] = []
         self._signed: list[str] = []
         self._has_receipts = False
+        self._acts: list[Callable[[], None]] = []
 
     @property
     def is_empty(self) -> bool:
@@ -237,6 +238,10 @@ class Draft:
         """Plan a write that is no step of a machine, in the same transaction."""
         self._plan(write)
 
+    def then(self, act: Callable[[], None]) -> None:
+        """Plan what is done as soon as this is written: a mail to the actor whose row it is."""
+        self._acts.append(act)
+
     async def commit(self) -> None:
         """Write everything that was decided in one transaction, then log it.
 
@@ -254,6 +259,8 @@ class Draft:
             log.info("%s", line)
         for message_id in self._signed:
             self._journal.on_sign(message_id)
+        for act in self._acts:
+            act()
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)

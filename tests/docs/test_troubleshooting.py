@@ -30,9 +30,12 @@ from hermes_chatto.actors.runtime.clock import ManualClock
 from hermes_chatto.actors.runtime.outage import Outage
 from hermes_chatto.actors.runtime.store_errors import explain
 from hermes_chatto.actors.runtime.store_thread import StoreThread
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import colleague
 from hermes_chatto.actors.sessions.errors import ChatError, NotChattoError
 from hermes_chatto.actors.sessions.policy import Policy
+from hermes_chatto.actors.sessions.ports import Outgoing
+from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.store.custody import Custodian
 from hermes_chatto.store.database import FileLockedError, StoreError, open_database
 from hermes_chatto.store.state_errors import not_writable
@@ -40,6 +43,7 @@ from hermes_chatto.tests.docs.documents import text_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "https://chat.example.org"
+POST = "MessageService/CreateMessage"
 BY_THE_GATEWAY = "Platform 'Chatto' requirements not met"
 
 
@@ -181,6 +185,23 @@ async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIter
     yield str(foreign_protocol("version 2"))
 
 
+async def of_posts(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
+    """Say what may go wrong with an answer."""
+    limits = Limits(first_wait_s=0.01, busy_wait_s=0.02, look_after_s=0.01)
+    with caplog.at_level(logging.WARNING):
+        async with colleague(folder, limits=limits) as profile:
+            profile.faults.before = [Code.PERMISSION_DENIED, Code.INTERNAL]
+            profile.faults.refused["UserService/GetUser"] = Code.UNAVAILABLE
+            for _ in range(2):
+                await profile.desk.deliver(
+                    Outgoing(profile.rooms["R1"], None, "@carol", is_final=True)
+                )
+            profile.faults.refused[POST] = Code.RESOURCE_EXHAUSTED
+            await profile.desk.deliver(Outgoing(profile.rooms["R1"], None, "hi", is_final=True))
+    for line in caplog.messages:
+        yield line
+
+
 async def error_of(server: ChattoServer) -> str:
     """Return why a server gives no account."""
     with pytest.raises(ChatError) as error:
@@ -196,6 +217,8 @@ async def test_readme_knows_what_the_plugin_says(
     said += [line async for line in of_start(caplog)]
     caplog.clear()
     said += [line async for line in of_server(tmp_path, caplog)]
+    caplog.clear()
+    said += [line async for line in of_posts(tmp_path / "posts", caplog)]
     known = patterns()
 
     unexplained = [line for line in said if not any(fits(pattern, line) for pattern in known)]
