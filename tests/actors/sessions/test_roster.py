@@ -200,9 +200,9 @@ class FullStore:
         """Read."""
         return work(self._db)
 
-    async def run(self, work: Callable[[Database], object]) -> object:
+    async def run(self, work: Callable[[Database], object], *, may_wait: bool = False) -> object:
         """Refuse."""
-        raise StoreUnavailableError(str(work))
+        raise StoreUnavailableError(f"{work} {may_wait}")
 
 
 async def test_a_full_disk_keeps_nobody_out(
