@@ -202,7 +202,8 @@ class FullStore:
 
     async def run(self, work: Callable[[Database], object], *, may_wait: bool = False) -> object:
         """Refuse."""
-        raise StoreUnavailableError(f"{work} {may_wait}")
+        del may_wait
+        raise StoreUnavailableError(str(work))
 
 
 async def test_a_full_disk_keeps_nobody_out(
