@@ -353,3 +353,12 @@ def m002_views(db: Database) -> None:
     """Create the views an operator reads."""
     for name, sql in VIEWS.items():
         db.create_view(name, sql)
+
+
+@migrations()
+def m003_prompts(db: Database) -> None:
+    """Find the questions that are still open without reading those of the past."""
+    db.execute(
+        "create index prompts_open on prompts (scope, turn_id, created_at) "
+        "where state in ('posting', 'open')"
+    )

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Coroutine
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 
 from ..sessions.facts import Place
-from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
+from ..sessions.ports import ConnectionReport, HandOver, Question, RunStop, TurnOrder
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
-from .questions import is_asking, take_back
+from .questions import questions_of, take_back
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
 from .runs import Runs
@@ -174,9 +174,9 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
-    def awaits_answer(self, session_key: str) -> bool:
-        """Tell whether the run of this key has asked its person something and waits."""
-        return is_asking(session_key)
+    def waits_for(self, session_key: str) -> frozenset[Question]:
+        """Return what kinds of questions runs of this key have asked their person."""
+        return questions_of(session_key)
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""

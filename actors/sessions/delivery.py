@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ...machines.delivery import OUTCOME_UNKNOWN, Posted, Refusal
-from ...store import outbox
+from ...store import outbox, prompts
 from ...store.outbox import PartRow
 from ..runtime.backoff import backoff
 from .answering import result_of
@@ -17,7 +17,7 @@ from .errors import (
     UnusableConnectionError,
 )
 from .journal import Draft
-from .mail import THREAD, DeliveryEnded, Send
+from .mail import THREAD, DeliveryEnded, QuestionPosted, Send
 from .ports import Post
 from .services import Services
 
@@ -41,6 +41,8 @@ class DeliveryActor:
         self._delivery_id = delivery_id
         self._services = services
         self._journal = services.journal
+        self._question_id: str | None = None
+        """The part that ends a question of the agent; None: it asks nothing."""
 
     @classmethod
     async def load(cls, delivery_id: str, services: Services) -> "DeliveryActor":
@@ -54,12 +56,17 @@ class DeliveryActor:
         parts = await self._journal.read(
             lambda db: outbox.of_delivery(db, scope, self._delivery_id)
         )
+        last_id = parts[-1].outbox_id
+        question = await self._journal.read(lambda db: prompts.find(db, scope, last_id))
+        self._question_id = question.outbox_id if question else None
         for index, part in enumerate(parts):
             if part.state not in {"delivered", "superseded"}:
                 parts[index] = await self._bring_out(part)
             if parts[index].state != "delivered":
                 break
         self._tell(parts)
+        if question is not None:
+            self._tell_of_question(parts[-1], question.turn_id)
 
     async def _bring_out(self, part: PartRow) -> PartRow:
         """Work on one part until it is delivered or refused."""
@@ -68,8 +75,10 @@ class DeliveryActor:
         # What a wait may heal, and how long one is worth it.
         patience_s = {"busy": limits.busy_wait_s, "unreachable": limits.outage_wait_s}
         looks = 0
-        while part.state not in {"delivered", "refused"}:
-            if part.state == "sending":
+        while part.state not in {"delivered", "refused", "superseded"}:
+            if part.state == "pending" and await self._is_pointless():
+                part = await self._step(part, "supersede")
+            elif part.state == "sending":
                 # The process ended under the call.
                 part = await self._step(part, "doubt", Refusal("process_ended"))
             elif part.state == "uncertain":
@@ -133,6 +142,14 @@ class DeliveryActor:
             return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
         return await self._step(part, "find_nothing")
 
+    async def _is_pointless(self) -> bool:
+        """Tell whether this asks something that nobody can answer any more."""
+        question_id, scope = self._question_id, self._journal.scope
+        if question_id is None:
+            return False
+        row = await self._journal.read(lambda db: prompts.find(db, scope, question_id))
+        return row is not None and row.state in {"withdrawn", "expired"}
+
     async def _step(self, part: PartRow, event: str, ev: object = None) -> PartRow:
         draft: Draft = self._journal.draft()
         part = draft.part(part, event, ev)
@@ -147,6 +164,10 @@ class DeliveryActor:
             ended = DeliveryEnded(self._delivery_id, first.turn_id)
             self._services.tell(THREAD, lane, ended)
         self._services.promises.settle(self._delivery_id, result)
+
+    def _tell_of_question(self, part: PartRow, turn_id: str) -> None:
+        lane = self._services.lane_of(part.room_id, part.thread_root_id)
+        self._services.tell(THREAD, lane, QuestionPosted(part.outbox_id, turn_id))
 
 
 def _post_of(part: PartRow) -> Post:

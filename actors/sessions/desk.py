@@ -49,7 +49,7 @@ from .ports import (
     RunOutcome,
 )
 from .promise import Promise
-from .recovery import Recovery
+from .recovery import Recovery, withdraw_questions
 from .room import RoomActor
 from .services import Limits, Services
 from .signs import SignActor
@@ -195,6 +195,7 @@ class SessionsDesk:
         await tasks.start(store.serve)
         await store.run(partial(glossary.save, entries=entries()))
         journal = Journal(store, equipment.scope, equipment.clock)
+        await withdraw_questions(journal)
         kinds: dict[str, Kind] = {}
 
         async def on_dead(address: Address, mails: Sequence[Any], error: Exception) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "HandOver",
     "Outgoing",
     "Post",
+    "Question",
     "RunOutcome",
     "RunStop",
     "TurnOrder",
@@ -200,6 +201,15 @@ class ConnectionReport(Enum):
     """Given up; only another setting helps. Not retryable."""
 
 
+class Question(Enum):
+    """What a run asks the person whose turn waits; the values are those of the rows."""
+
+    APPROVAL = "approval"
+    """Whether it may do something; answered by a command."""
+    CHOICE = "choice"
+    """Which of several, or anything in words; answered by the person's next message."""
+
+
 class RunStop(Enum):
     """What became of a run that was to be stopped."""
 
@@ -264,8 +274,12 @@ class Gateway(Protocol):
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
         ...
 
-    def awaits_answer(self, session_key: str) -> bool:
-        """Tell whether the run of this key has asked its person something and waits."""
+    def waits_for(self, session_key: str) -> Collection[Question]:
+        """Return what kinds of questions runs of this key have asked their person and wait for.
+
+        A question is among them from before its text is posted until it is answered, given up
+        or taken back.
+        """
         ...
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
@@ -317,6 +331,8 @@ class Outgoing:
     """The message the gateway thinks it answers; a hint only, it can name the wrong one."""
     job_id: str | None = None
     """The scheduled job it is the result of; None: of none."""
+    asks: Question | None = None
+    """What it asks the person whose turn waits; None: nothing."""
 
 
 class DeliveryState(Enum):

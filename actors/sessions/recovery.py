@@ -2,11 +2,13 @@
 
 import logging
 
-from ...store import outbox, turns
+from ...machines.prompt import Withdrawal
+from ...store import outbox, prompts, turns
+from .journal import Journal
 from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send
 from .services import Services
 
-__all__ = ["Recovery"]
+__all__ = ["Recovery", "withdraw_questions"]
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,20 @@ class Recovery:
         if self._is_due:
             await _recover(self._services)
             self._is_due = False
+
+
+async def withdraw_questions(journal: Journal) -> None:
+    """Record that nobody can answer what an earlier process asked, before anything else runs.
+
+    The gateway keeps its open questions in memory alone.
+    Source: Hermes 0.22, tools/approval.py, tools/clarify_gateway.py.
+    """
+    scope = journal.scope
+    asked = await journal.read(lambda db: prompts.not_closed(db, scope))
+    draft = journal.draft()
+    for row in asked:
+        draft.prompt(row, "withdraw", Withdrawal("process_died"))
+    await draft.commit()
 
 
 async def _recover(services: Services) -> None:

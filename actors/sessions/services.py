@@ -34,6 +34,9 @@ class Limits:
     """A turn that was handed over has to start within this time."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
+    question_look_s: float = 1.0
+    """Pause between two looks whether the gateway still waits for an answer, while somebody is
+    asked; it says nothing when it gives up. Source: Hermes 0.22 itself looks once a second."""
     stop_within_s: float = 60.0
     """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0

@@ -12,6 +12,7 @@ from hermes_chatto.store import glossary, outbox, transitions, turns
 from hermes_chatto.store.connection import ConnectionRow
 from hermes_chatto.store.glossary import EntryRow
 from hermes_chatto.store.outbox import PartRow
+from hermes_chatto.store.prompts import PromptRow
 from hermes_chatto.store.room_sessions import RoomSessionRow
 from hermes_chatto.store.threads import ThreadRow
 from hermes_chatto.store.transitions import TransitionRow
@@ -124,6 +125,23 @@ def room_session(message_id: str = "m1", **columns: Any) -> RoomSessionRow:  # n
         session_key=f"chatto:r1:{message_id}",
         state="blind",
         reason=None,
+        created_at=at(),
+        updated_at=at(),
+    )
+    return row._replace(**columns)
+
+
+def prompt(outbox_id: str = "m1:a/1", **columns: Any) -> PromptRow:  # noqa: ANN401  any column
+    """Return a question of a run that waits for its answer."""
+    row = PromptRow(
+        scope=SCOPE,
+        outbox_id=outbox_id,
+        turn_id="m1",
+        kind="approval",
+        state="open",
+        reason=None,
+        message_id="p1",
+        settled_by=None,
         created_at=at(),
         updated_at=at(),
     )

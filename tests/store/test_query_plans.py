@@ -10,6 +10,7 @@ from hermes_chatto.store import (
     connection,
     ignored,
     outbox,
+    prompts,
     room_sessions,
     threads,
     transitions,
@@ -34,6 +35,11 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "outbox.not_closed": lambda db: outbox.not_closed(db, SCOPE),
     "outbox.own_among": lambda db: outbox.own_among(db, SCOPE, ["m1", "m2", "m3"]),
     "outbox.posted_in": lambda db: outbox.posted_in(db, SCOPE, "r1"),
+    "prompts.add": lambda db: prompts.add(db, samples.prompt("m9:a/1")),
+    "prompts.save": lambda db: prompts.save(db, samples.prompt()),
+    "prompts.find": lambda db: prompts.find(db, SCOPE, "m1:a/1"),
+    "prompts.of_turn": lambda db: prompts.of_turn(db, SCOPE, "m1"),
+    "prompts.not_closed": lambda db: prompts.not_closed(db, SCOPE),
     "threads.save": lambda db: threads.save(db, samples.thread()),
     "threads.find": lambda db: threads.find(db, SCOPE, "k1"),
     "room_sessions.save": lambda db: room_sessions.save(db, samples.room_session()),
@@ -67,6 +73,7 @@ def test_statement_finds_its_rows_by_an_index(db: Database, name: str) -> None:
     """No walk over a table, and no sorting."""
     turns.receive(db, turn())
     outbox.add(db, part())
+    prompts.add(db, samples.prompt())
 
     plan = plan_of(db, CALLS[name])
 

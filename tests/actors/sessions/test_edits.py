@@ -1,6 +1,7 @@
 """What edits and deletions do to a turn, by where it stands."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import anyio
 import pytest
@@ -10,7 +11,7 @@ from hermes_chatto.actors.sandbox.server.posting import Posting
 from hermes_chatto.actors.sandbox.server.rows import Message
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions
-from hermes_chatto.actors.sessions.ports import TurnOrder
+from hermes_chatto.actors.sessions.ports import Question, TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 
 ALLOWED = ("alice", "bob")
@@ -489,13 +490,14 @@ class TestAskingBack:
         async with open_colleague(policy=QUICK, agent=agent) as colleague:
             m1 = await colleague.says("alice", "@hermes slow")
             await colleague.until_state(m1, "processing")
-            (key,) = colleague.sessions
-            colleague.gateway.asking.add(key)
+            (order,) = colleague.gateway.orders
+            asked = partial(colleague.gateway.ask, order, "Which one?", Question.CHOICE)
+            colleague.tasks.start_soon(asked)
+            await colleague.until(lambda: len(colleague.answers()) == 1)
             m2 = await colleague.says("alice", "the second one", thread=m1)
             await colleague.until_state(m2, "bypassed")
             m3 = await colleague.says("bob", "@hermes me too", thread=m1)
             await colleague.until_state(m3, "queued")
-            colleague.gateway.asking.clear()
             agent.go.set()
             await colleague.until_state(m3, "answered")
 
