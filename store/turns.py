@@ -139,7 +139,7 @@ def held_among(
     sql = (
         f"select message_id from turns where scope = ? and message_id in ({marks}) "  # noqa: S608
         "and session_key = ? "
-        "and (session_token = ? or state in ('bypassed', 'admitted', 'queued'))"
+        "and (session_token = ? or state in ('bypassed', 'held', 'admitted', 'queued'))"
     )
     found = db.conn.execute(sql, (scope, *message_ids, session_key, session_token))
     return frozenset(message_id for (message_id,) in found)

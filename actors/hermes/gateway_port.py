@@ -59,6 +59,7 @@ class GatewayPort:
         self._runs = Runs(adapter, take_back, monotonic)
         self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
+        self._gate_watch = ReadyWatch(lambda _: self._is_gate_open(), tell_ready)
         self._background: set[asyncio.Task[None]] = set()
 
     @property
@@ -79,6 +80,7 @@ class GatewayPort:
     def close(self) -> None:
         """Watch no key and no run any more."""
         self._watch.close()
+        self._gate_watch.close()
         self._runs.close()
 
     def session_key(self, place: Place) -> str:
@@ -127,6 +129,13 @@ class GatewayPort:
         if not is_free:
             self._watch.wait_for(session_key)
         return is_free
+
+    def is_open(self, session_key: str) -> bool:
+        """Tell whether a command would be taken now; else watch the gate until it would."""
+        is_open = self._is_gate_open()
+        if not is_open:
+            self._gate_watch.wait_for(session_key)
+        return is_open
 
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway.

@@ -91,6 +91,8 @@ class ScriptedGateway(ScriptedSessions):
         self._running: dict[str, list[_Slot]] = {}
         self._questions = ScriptedQuestions()
         self._awaited: set[str] = set()
+        self._gated: set[str] = set()
+        """Keys with a command that waits for the gate."""
         self._is_open = True
 
     def serve(self, desk: Desk) -> None:
@@ -104,6 +106,9 @@ class ScriptedGateway(ScriptedSessions):
     def open_gate(self) -> None:
         """Let turns in."""
         self._is_open = True
+        for key in sorted(self._gated):
+            self.desk.key_ready(key)
+        self._gated.clear()
         for key in sorted(self._awaited):
             self._tell_ready(key)
 
@@ -164,6 +169,12 @@ class ScriptedGateway(ScriptedSessions):
         if not ready:
             self._awaited.add(session_key)
         return ready
+
+    def is_open(self, session_key: str) -> bool:
+        """Tell whether a command would be taken now."""
+        if not self._is_open:
+            self._gated.add(session_key)
+        return self._is_open
 
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Run the agent for a turn, or take a command at once."""

@@ -1,12 +1,14 @@
 """What goes past a lane: commands, and what a run asks its person to say."""
 
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Cause, Refused, command_in
+from .characters import trim
 from .correcting import Correcting
 from .dispatch import Dispatch
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
+from .mail import THREAD, NotStarted
 from .ports import HandOver, Question
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -70,17 +72,50 @@ class Bypass:
         return verdict
 
     async def take(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
-        """Record that something goes past the lane, and let it go."""
-        turn.judge(draft, verdict)
+        """Record that something goes past the lane, and let it go.
+
+        While the gateway is starting it takes nothing: then it waits, and goes out before
+        anything else. What a command ends in our own rows it ends at once.
+        """
+        waits = bool(self._lane.held()) or not self._services.gateway.is_open(self._key)
+        if waits:
+            turn.hold(draft, verdict)
+        else:
+            turn.judge(draft, verdict)
+            self._settle(draft, turn, verdict)
         self._lane.keep(turn)
         name = turn.row.command
         corrections = self._correcting.corrections()
-        self._settle(draft, turn, verdict)
         if name is not None and name[1:].lower() in STOPPING_COMMANDS:
             stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
         await draft.commit()
         self._correcting.end_pauses(corrections)
-        await self._give(turn, verdict.command)
+        if waits:
+            limit_s = self._services.limits.gate_wait_s
+            reminder = NotStarted(turn.row.message_id, turn.row.attempt)
+            self._services.tell_later(limit_s, THREAD, self._key, reminder)
+            await self.release()
+        else:
+            await self._give(turn, verdict.command)
+
+    async def release(self) -> None:
+        """Let go, in order, what waited for the gateway's start; nothing while it is starting."""
+        for turn in self._lane.held():
+            if not self._services.gateway.is_open(self._key):
+                return
+            text = self._text_of(turn)
+            draft = self._journal.draft()
+            turn.let_past(draft)
+            self._lane.keep(turn)
+            await draft.commit()
+            await self._give(turn, text)
+
+    def _text_of(self, turn: TurnActor) -> str:
+        """Return what the gateway gets as the message, as admission would."""
+        body = turn.row.body or ""
+        login = self._services.directory.account.login
+        command = None if turn.row.cause == Cause.STRANGER.value else command_in(body, login)
+        return command or trim(body)
 
     def _settle(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Plan what an answer of the person whose turn waits settles."""

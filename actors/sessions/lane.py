@@ -41,6 +41,10 @@ class Lane:
         """Return the turn that has waited longest; None: nobody waits."""
         return next((turn for turn in self if turn.state == "queued"), None)
 
+    def held(self) -> list[TurnActor]:
+        """Return the commands that wait for the gateway's start, in order."""
+        return [turn for turn in self if turn.state == "held"]
+
     def reported(self, message_id: str | None) -> TurnActor | None:
         """Return the turn a report of the gateway is about; None: a run that is no turn.
 

@@ -32,6 +32,9 @@ class Limits:
 
     start_within_s: float = 30.0
     """A turn that was handed over has to start within this time."""
+    gate_wait_s: float = 60.0
+    """How long a command waits for the gateway's start-up gate. Source: Hermes 0.22 opens it
+    some seconds after it connects, 20 s at most, and resumes runs of before meanwhile."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
     question_look_s: float = 1.0

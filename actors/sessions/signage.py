@@ -10,6 +10,7 @@ EDITED_UNSEEN = "edited_unseen"
 """The one refusal that whoever was meant to get an answer has to see."""
 
 ASKED: Mapping[str, str] = {
+    "held": "waiting",
     "queued": "waiting",
     "handed": "seen",
     "processing": "seen",

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ...store import prompts, room_sessions, threads, turns
 from ...store.threads import ThreadRow
-from .admission import Bypassed
+from .admission import Bypassed, Cause
 from .answering import Answering
 from .bypass import Bypass
 from .correcting import Correcting
@@ -216,6 +216,7 @@ class ThreadActor:
 
         Reports come in order, so a run whose end was reported is gone from here already.
         """
+        await self._bypass.release()
         draft = self._journal.draft()
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
@@ -236,6 +237,9 @@ class ThreadActor:
         if turn is not None and turn.row.attempt == mail.attempt:
             if turn.state == "handed":
                 self._dispatch.give_up(draft, turn, "not_taken")
+            elif turn.state == "held":
+                turn.fail(draft, "not_taken")
+                self._lane.keep(turn)
             elif turn.state == "stopping" and self._is_left_alone(turn):
                 await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
@@ -245,13 +249,16 @@ class ThreadActor:
     async def _recover(self) -> None:
         """Go on where an earlier process ended.
 
-        What waited goes on waiting, if its author still may speak. What the gateway had is
-        interrupted: it resumes such runs by itself, or never.
+        What waited goes on waiting, if its author still may speak; a command that did is
+        refused. What the gateway had is interrupted: it resumes such runs by itself, or never.
         """
         draft = self._journal.draft()
         for turn in self._lane:
             if turn.state in {"admitted", "queued"}:
                 self._recheck(draft, turn)
+            elif turn.state == "held":
+                is_strangers = turn.row.cause == Cause.STRANGER.value
+                turn.refuse(draft, "author_not_allowed" if is_strangers else "command")
             elif turn.state in {"handed", "processing"}:
                 turn.interrupt(draft, "process_ended")
             elif turn.state == "folded":

@@ -95,15 +95,22 @@ class TurnActor:
             refusal = Reason(verdict.reason)
             self._step(draft, "refuse", refusal, cause=cause)
         elif isinstance(verdict, Bypassed):
-            # The name alone: what follows it is somebody's words.
-            name = verdict.command.split(maxsplit=1)[0] if verdict.is_command else None
-            self._step(draft, "bypass", Cause(cause), command=name)
+            self._step(draft, "bypass", Cause(cause), command=_name_of(verdict))
         else:
             new = {} if words is None else asdict(words)
             self._step(draft, "admit", Cause(cause), reason=cause, **new)
             self.enqueue(draft)
             if self.opens_session:
                 self.room_session = draft.open_room_session(self.row)
+
+    def hold(self, draft: Draft, verdict: Bypassed) -> None:
+        """Plan that a command waits until the gateway takes commands; its words stay so long."""
+        cause, name = verdict.cause.value, _name_of(verdict)
+        self._step(draft, "hold", Cause(cause), command=name, reason=cause)
+
+    def let_past(self, draft: Draft) -> None:
+        """Plan that a command that waited goes out."""
+        self._step(draft, "bypass")
 
     def enqueue(self, draft: Draft) -> None:
         """Plan that it waits in its lane."""
@@ -159,8 +166,9 @@ class TurnActor:
         self._step(draft, "fall_silent")
 
     def fail(self, draft: Draft, reason: str) -> None:
-        """Plan that no answer could be given."""
-        self._step(draft, "fail", Reason(reason))
+        """Plan that no answer could be given; a question could be asked again, no command."""
+        words = {"body": None} if self.state == "held" else {}
+        self._step(draft, "fail", Reason(reason), **words)
 
     def refuse(self, draft: Draft, reason: str) -> None:
         """Plan that it will not run after all."""
@@ -243,6 +251,11 @@ class TurnActor:
             self.fail(draft, "process_died")
         else:
             self.interrupt(draft, "process_ended")
+
+
+def _name_of(verdict: Bypassed) -> str | None:
+    """Return the name of a command alone: what follows it is somebody's words."""
+    return verdict.command.split(maxsplit=1)[0] if verdict.is_command else None
 
 
 def holding_of(thread: ThreadRow) -> str:

@@ -58,6 +58,12 @@ async def refused(colleague: Colleague) -> str:
     return message
 
 
+async def held(colleague: Colleague) -> str:
+    """A command that came while the gateway was starting."""
+    colleague.gateway.shut_gate()
+    return await asked(colleague, "/status", "held")
+
+
 async def queued(colleague: Colleague) -> str:
     """Somebody else's question runs."""
     first = await asked(colleague, "slow", "processing")
@@ -120,6 +126,7 @@ async def interrupted(colleague: Colleague) -> str:
 
 PLAYED: Mapping[str, Callable[[Colleague], Awaitable[str]]] = {
     "refused": refused,
+    "held": held,
     "queued": queued,
     "handed": handed,
     "processing": lambda colleague: asked(colleague, "slow", "processing"),
