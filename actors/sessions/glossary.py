@@ -21,6 +21,7 @@ REASONS: Mapping[str, str] = {
     "command": "a command that was not run: only freshly posted ones are",
     "context_unreadable": "the conversation it belongs to could not be read",
     "failed_inside": "a defect of the plugin; the log has the details",
+    "edited_unseen": "its words were changed, and nobody knows by whom",
     "gap": "the stream was interrupted: posts may have been missed",
     "inside": "a defect of the plugin; the log has the details",
     "no_answer": "the run ended and nothing was posted",

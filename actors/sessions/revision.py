@@ -1,7 +1,8 @@
 """What an edit means: a correction, a question after all, or nothing; and what a deletion ends."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -11,11 +12,13 @@ from .admission import Admitted, NotForUs, Path, Refused, Verdict
 from .facts import Message, Room
 from .journal import Draft
 from .mail import THREAD, Edited, Received, Retracted
+from .policy import EditedUnseen
 from .receipt import digest_of_message, receipt_of, words_of
 from .services import Services
+from .signage import EDITED_UNSEEN
 from .stream_events import MessageEdited, MessageRetracted
 
-__all__ = ["Decide", "Read", "Reviser"]
+__all__ = ["Authorship", "Decide", "Read", "Reviser"]
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +31,18 @@ OPEN = frozenset(
     {"received", "admitted", "queued", "handed", "processing", "interrupted", "correcting"}
 )
 """States of a turn that an edit can still change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorship:
+    """Whose words edited messages show."""
+
+    own: frozenset[str]
+    """Those whose words are known to be their author's."""
+    moderated: frozenset[str]
+    """Those whose words are known to be somebody else's."""
+    unknown: frozenset[str]
+    """Those that show an edit of which no event has come: nobody knows whose words they are."""
 
 
 class Reviser:
@@ -59,30 +74,47 @@ class Reviser:
             mail = Retracted(row.message_id, "message_deleted")
             await self._services.send(THREAD, row.session_key, mail)
 
-    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> frozenset[str]:
+    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> Authorship:
         """Decide what edits mean, record what they change nothing about, and tell the lanes.
 
         Several edits of one message are one: a read shows the newest words, and those are whose
-        edit was the last.
-
-        Returns:
-            The messages whose words are known to be their author's.
+        edit was the last. Words of an edit behind the last one that was announced are nobody's:
+        its event follows and says whose.
         """
-        editors = {event.message_id: event.editor_id for event in events}
-        rows = await self._rows(list(editors))
+        newest = {event.message_id: event for event in events}
+        rows = await self._rows(list(newest))
         draft = self._journal.draft()
         for id_, row in rows.items():
             if row.state not in OPEN and row.state != "refused":
                 draft.remark(id_, "edit", f"too_late: {row.state}")
-                del editors[id_]
-        messages = await self._read(list(editors)) if editors else {}
-        own = [
-            message
-            for message in messages.values()
-            if message.author_id == editors[message.message_id]
-        ]
-        for id_ in messages.keys() - {message.message_id for message in own}:
+                del newest[id_]
+        messages = await self._read(list(newest)) if newest else {}
+        unknown = {id_ for id_, message in messages.items() if _is_behind(newest[id_], message)}
+        known = [message for id_, message in messages.items() if id_ not in unknown]
+        own = [each for each in known if each.author_id == newest[each.message_id].editor_id]
+        own_ids = frozenset(message.message_id for message in own)
+        moderated = frozenset(messages.keys() - unknown - own_ids)
+        for id_ in moderated:
             self._ignore(draft, rows.get(id_), id_, "editor_is_not_author")
+        await self._take(draft, room, own, rows)
+        return Authorship(own_ids, moderated, frozenset(unknown))
+
+    async def give_up(self, room: Room, ids: Collection[str]) -> None:
+        """Take messages with a row whose newest edit nobody announced, as the operator decided."""
+        rows = await self._rows(list(ids))
+        draft = self._journal.draft()
+        own: list[Message] = []
+        if self._services.policy.revisions.unseen is EditedUnseen.ANSWER:
+            own = list((await self._read(list(rows))).values()) if rows else []
+        else:
+            for id_, row in rows.items():
+                self._ignore(draft, row, id_, EDITED_UNSEEN)
+        await self._take(draft, room, own, rows)
+
+    async def _take(
+        self, draft: Draft, room: Room, own: Sequence[Message], rows: Mapping[str, TurnRow]
+    ) -> None:
+        """Record what edits by their authors mean, and tell the lanes."""
         verdicts = await self._decide(room, own, Path.EDITED) if own else {}
         mails = [
             await self._revise(draft, room, message, rows.get(message.message_id), verdict)
@@ -93,7 +125,6 @@ class Reviser:
         for told in mails:
             if told is not None:
                 await self._services.send(THREAD, *told)
-        return frozenset(message.message_id for message in own)
 
     async def _revise(
         self,
@@ -148,3 +179,13 @@ class Reviser:
     async def _rows(self, ids: Sequence[str]) -> dict[str, TurnRow]:
         scope = self._journal.scope
         return await self._journal.read(lambda db: turns.find_all(db, scope, ids))
+
+
+def _is_behind(event: MessageEdited, message: Message) -> bool:
+    """Tell whether a message shows a later edit than the one an event tells of.
+
+    Both times are of the server's one clock, and an edit is stamped before its event is made: so
+    any later time is that of another edit. Two edits within the moment between the two stamps
+    cannot be told apart.
+    """
+    return message.updated_at is not None and message.updated_at > event.edited_at

@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -68,7 +68,9 @@ class RoomActor:
         self._standings = Standings(services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
         self._held_back: set[str] = set()
-        """Messages that were edited before their first read, by nobody knows whom yet."""
+        """Messages that show an edit, by nobody knows whom yet."""
+        self._moderated: set[str] = set()
+        """Those of them that show somebody else's words; what their author said is lost."""
         self._reviser = Reviser(room_id, services, self._read_now, self._decide_edits)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
@@ -133,11 +135,14 @@ class RoomActor:
             if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._held_back)
         ]
         if edits and room is not None:
-            authors_own = await self._reviser.edit(room, edits)
+            whose = await self._reviser.edit(room, edits)
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
-            # What a moderator wrote stays held back: nobody can tell what its author said.
-            self._held_back -= authors_own
+            self._held_back -= whose.own
+            self._moderated -= whose.own
+            self._moderated |= whose.moderated & self._held_back
+            self._hold(whose.unknown)
+        await self._give_up(room, mails)
         await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
 
     def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:
@@ -151,11 +156,27 @@ class RoomActor:
             is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
             if is_plain or batch.is_overdue(id_):
                 ready[id_] = message
-            elif id_ not in self._held_back:
-                self._held_back.add(id_)
-                wait_s = self._services.limits.editor_wait_s
-                self._services.tell_later(wait_s, ROOM, self._room_id, EditorUnknown(id_))
+            else:
+                self._hold({id_})
         return ready
+
+    def _hold(self, ids: Collection[str]) -> None:
+        """Wait for the event that says whose words these messages show."""
+        wait_s = self._services.limits.editor_wait_s
+        for id_ in ids:
+            if id_ not in self._held_back:
+                self._held_back.add(id_)
+                self._services.tell_later(wait_s, ROOM, self._room_id, EditorUnknown(id_))
+
+    async def _give_up(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
+        """Wait no longer for the editors of messages that have a row; the others were decided."""
+        overdue = {mail.message_id for mail in mails if isinstance(mail, EditorUnknown)}
+        overdue &= self._held_back
+        unknown = overdue - self._moderated
+        self._held_back -= overdue
+        self._moderated -= overdue
+        if unknown and room is not None:
+            await self._reviser.give_up(room, unknown)
 
     async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
         """Look up what is known of a batch."""
@@ -219,12 +240,15 @@ class RoomActor:
         return decided
 
     def _unless_edited(self, message: Message, row: TurnRow | None, verdict: Verdict) -> Verdict:
-        """Refuse what would run with words that nobody knows the author of."""
+        """Refuse what would run with somebody else's words, or with nobody knows whose."""
         was_held_back = message.message_id in self._held_back
+        is_moderated = message.message_id in self._moderated
         self._held_back.discard(message.message_id)
+        self._moderated.discard(message.message_id)
         has_changed = row is not None and row.digest != digest_of_message(message)
         refuses = self._services.policy.revisions.unseen is EditedUnseen.REFUSE
-        if isinstance(verdict, Admitted | Bypassed) and refuses and (was_held_back or has_changed):
+        is_unseen = refuses and (was_held_back or has_changed)
+        if isinstance(verdict, Admitted | Bypassed) and (is_unseen or is_moderated):
             return Refused(verdict.cause, EDITED_UNSEEN)
         return verdict
 
