@@ -362,3 +362,9 @@ def m003_prompts(db: Database) -> None:
         "create index prompts_open on prompts (scope, turn_id, created_at) "
         "where state in ('posting', 'open')"
     )
+
+
+@migrations()
+def m004_owed(db: Database) -> None:
+    """Keep, per session, the waiting questions that a later one overtook."""
+    db.execute("alter table threads add column owed_ids text not null default '[]'")

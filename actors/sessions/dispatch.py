@@ -55,7 +55,7 @@ class Dispatch:
                 draft = self._journal.draft()
             brief = await self._brief(draft, turn)
             if brief is not None:
-                self._holding.hand_over(draft, turn, brief)
+                self._holding.hand_over(draft, turn, brief, self._lane.queued())
                 await draft.commit()
                 self._holding.settle(turn, brief)
                 draft = self._journal.draft()

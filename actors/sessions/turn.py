@@ -35,7 +35,7 @@ MAY_ASK = frozenset({"handed", "processing", "folded"})
 UNANSWERED = frozenset({"delivering", "answered", "silent"})
 """States that say that the run went on: what it still asked, nobody answered in time."""
 
-HOLDING = ("frontier_at", "ahead_ids", "blind_until_id", "gap")
+HOLDING = ("frontier_at", "ahead_ids", "owed_ids", "blind_until_id", "gap")
 """Columns of a thread beside its state and frontier that an undone hand-over puts back."""
 
 

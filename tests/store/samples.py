@@ -106,6 +106,7 @@ def thread(session_key: str = "chatto:r1:m1", **columns: Any) -> ThreadRow:  # n
         frontier_id="m1",
         frontier_at=at(),
         ahead_ids="[]",
+        owed_ids="[]",
         blind_until_id=None,
         session_token="t1",  # noqa: S106 - a name, no secret
         token_kept_at=None,
