@@ -214,9 +214,12 @@ class TurnActor:
 
         An answer that is on its way out decides by itself, once it is delivered.
         """
-        if self.state in {"delivering", "correcting"}:
+        if outcome is RunOutcome.INTERRUPTED and self.state in {"correcting", "stopping"}:
+            # The gateway may resume it with its next start; then it is stopped again.
+            self.interrupt(draft, "process_ended")
+        elif self.state in {"delivering", "correcting"}:
             return
-        if self.state == "stopping":
+        elif self.state == "stopping":
             if self.row.ends_as != "retracted":
                 self._step(draft, "end_run")
             # Else its words have to be out of the transcript first.
