@@ -368,3 +368,12 @@ def m003_prompts(db: Database) -> None:
 def m004_owed(db: Database) -> None:
     """Keep, per session, the waiting questions that a later one overtook."""
     db.execute("alter table threads add column owed_ids text not null default '[]'")
+
+
+@migrations()
+def m005_unsigned(db: Database) -> None:
+    """Find what ended without an answer just before a process did."""
+    db.execute(
+        "create index turns_unsigned on turns (scope, closed_at) "
+        "where sign is null and state in ('failed', 'cancelled', 'expired', 'refused')"
+    )

@@ -14,6 +14,7 @@ __all__ = [
     "in_lane",
     "last_answered",
     "left_signs",
+    "left_unsigned",
     "not_closed",
     "of_author",
     "receive",
@@ -111,6 +112,16 @@ def left_signs(db: Database, scope: str) -> list[TurnRow]:
     """Return the turns at rest on whose message a reaction shows."""
     where = "scope = ? and sign is not null and closed_at is not null"
     return fetch_all(db, TurnRow, "turns", where, (scope,))
+
+
+def left_unsigned(db: Database, scope: str, since: str) -> list[TurnRow]:
+    """Return the turns that ended without an answer since then, and show no reaction."""
+    # The list of states stands like this in the index `turns_unsigned`.
+    where = (
+        "scope = ? and closed_at >= ? and sign is null "
+        "and state in ('failed', 'cancelled', 'expired', 'refused')"
+    )
+    return fetch_all(db, TurnRow, "turns", where, (scope, since))
 
 
 def find(db: Database, scope: str, message_id: str) -> TurnRow | None:

@@ -49,7 +49,7 @@ from .ports import (
     RunOutcome,
 )
 from .promise import Promise
-from .recovery import Recovery, withdraw_questions
+from .recovery import Recovery, ended_at, withdraw_questions
 from .room import RoomActor
 from .services import Limits, Services
 from .signs import SignActor
@@ -195,6 +195,7 @@ class SessionsDesk:
         await tasks.start(store.serve)
         await store.run(partial(glossary.save, entries=entries()))
         journal = Journal(store, equipment.scope, equipment.clock)
+        left_at = await ended_at(journal)
         await withdraw_questions(journal)
         kinds: dict[str, Kind] = {}
 
@@ -220,16 +221,15 @@ class SessionsDesk:
             supervisor=supervisor,
             directory=Directory(equipment.server),
         )
-        kinds.update(self._kinds(services))
+        kinds.update(self._kinds(services, Recovery(services, left_at)))
         if equipment.policy.signs != NO_SIGNS:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
 
-    def _kinds(self, services: Services) -> dict[str, Kind]:
+    def _kinds(self, services: Services, recovery: Recovery) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
         reader = StreamReader(services)
-        recovery = Recovery(services)
 
         async def connect(scope: str) -> Actor:
             del scope  # one per profile

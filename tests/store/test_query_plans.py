@@ -27,6 +27,8 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "turns.in_lane": lambda db: turns.in_lane(db, SCOPE, "k1"),
     "turns.last_answered": lambda db: turns.last_answered(db, SCOPE, "k1"),
     "turns.not_closed": lambda db: turns.not_closed(db, SCOPE),
+    "turns.left_unsigned": lambda db: turns.left_unsigned(db, SCOPE, at()),
+    "transitions.newest_at": transitions.newest_at,
     "outbox.add": lambda db: outbox.add(db, part("m9:a/1")),
     "outbox.save": lambda db: outbox.save(db, part()),
     "outbox.find": lambda db: outbox.find(db, SCOPE, "m1:a/1"),

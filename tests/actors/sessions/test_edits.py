@@ -565,6 +565,21 @@ class TestSigns:
             await colleague.until_state(m1, "failed")
             await colleague.until(lambda: colleague.reactions(m1) == ["x"])
 
+    async def test_a_sign_that_a_stop_came_before_shows_after_the_next_start(
+        self, open_colleague: Open
+    ) -> None:
+        """The question ended without an answer, and nothing was on it yet."""
+        async with open_colleague(policy=QUICK, agent=SlowAgent()) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow")
+            await colleague.until(lambda: colleague.reactions(m1) == ["eyes"])
+            await colleague.stops()
+            colleague.gateway.dies()
+            colleague.sandbox.world.reactions.on(m1).clear()
+            colleague.write("update turns set state = 'failed', reason = 'not_taken', sign = null")
+            colleague.write("update turns set closed_at = updated_at")
+            await colleague.starts()
+            await colleague.until(lambda: colleague.reactions(m1) == ["x"])
+
 
 class TestAskingBack:
     """Approvals and answers to the agent's questions go past the lane."""
