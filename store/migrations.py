@@ -377,3 +377,14 @@ def m005_unsigned(db: Database) -> None:
         "create index turns_unsigned on turns (scope, closed_at) "
         "where sign is null and state in ('failed', 'cancelled', 'expired', 'refused')"
     )
+
+
+@migrations()
+def m006_not_for_us(db: Database) -> None:
+    """Show in `health`, by room, how many messages were not for the agent."""
+    last = "(select at from transitions order by seq desc limit 1) as last_step_at"
+    counted = """(select json_group_object(room_id, messages) from (
+                   select room_id, sum(messages) as messages from ignored group by room_id
+               )) as not_for_us"""
+    health = VIEWS["health"].replace(last, f"{last},\n               {counted}")
+    db.create_view("health", health, replace=True)

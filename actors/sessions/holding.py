@@ -195,7 +195,7 @@ class Holding:
         """Say what the session lacks before a trigger; None: nothing, no read is needed."""
         unseen = self._services.unseen
         if thread.gap != unseen.gap:
-            return f"gap {unseen.gap}"
+            return f"gap: {unseen.gap}"
         if unseen.has_missed(turn.row.room_id, turn.row.thread_root_id):
             return "was_out_of_room"
         posts = unseen.of(turn.row.room_id, turn.row.thread_root_id)

@@ -117,7 +117,10 @@ class RoomActor:
             messages = self._hold_back(await self._read(batch.undecided), batch)
             decided = await self._decide(room, messages, batch)
         for id_ in batch.undecided:
-            if id_ not in messages and id_ not in self._held_back:
+            is_awaited = id_ in self._held_back and not batch.is_overdue(id_)
+            if id_ not in messages and not is_awaited:
+                self._held_back.discard(id_)
+                self._moderated.discard(id_)
                 self._services.tally.count(self._room_id, "unreadable")
                 if row := batch.known.get(id_):
                     decided.append(
