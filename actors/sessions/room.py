@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -12,7 +12,6 @@ from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .admission import (
     Admitted,
-    Bypassed,
     Cause,
     Inbound,
     NotForUs,
@@ -29,12 +28,11 @@ from .errors import (
     UnusableConnectionError,
 )
 from .facts import Message, Place, Room, RoomKind
-from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
-from .policy import EditedUnseen
-from .receipt import digest_of_message, receipt_of
+from .held_back import HeldBack
+from .mail import THREAD, Received, RoomMail
+from .receipt import receipt_of
 from .revision import Reviser
 from .services import Services
-from .signage import EDITED_UNSEEN
 from .standing import Standing, Standings
 from .stream_events import MessageEdited, MessageRetracted
 
@@ -67,10 +65,7 @@ class RoomActor:
         self._journal = services.journal
         self._standings = Standings(services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
-        self._held_back: set[str] = set()
-        """Messages that show an edit, by nobody knows whom yet."""
-        self._moderated: set[str] = set()
-        """Those of them that show somebody else's words; what their author said is lost."""
+        self._held_back = HeldBack(room_id, services)
         self._reviser = Reviser(room_id, services, self._read_now, self._decide_edits)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
@@ -114,13 +109,12 @@ class RoomActor:
             messages: Mapping[str, Message] = {}
             decided = list[Decided]()
         else:
-            messages = self._hold_back(await self._read(batch.undecided), batch)
+            messages = self._held_back.sort(await self._read(batch.undecided), batch)
             decided = await self._decide(room, messages, batch)
         for id_ in batch.undecided:
             is_awaited = id_ in self._held_back and not batch.is_overdue(id_)
             if id_ not in messages and not is_awaited:
-                self._held_back.discard(id_)
-                self._moderated.discard(id_)
+                self._held_back.forget(id_)
                 self._services.tally.count(self._room_id, "unreadable")
                 if row := batch.known.get(id_):
                     decided.append(
@@ -138,48 +132,13 @@ class RoomActor:
             if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._held_back)
         ]
         if edits and room is not None:
-            whose = await self._reviser.edit(room, edits)
+            self._held_back.learn(await self._reviser.edit(room, edits))
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
-            self._held_back -= whose.own
-            self._moderated -= whose.own
-            self._moderated |= whose.moderated & self._held_back
-            self._hold(whose.unknown)
-        await self._give_up(room, mails)
+        overdue = self._held_back.overdue(mails)
+        if overdue and room is not None:
+            await self._reviser.give_up(room, overdue)
         await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
-
-    def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:
-        """Leave out messages whose first read shows an edit that nobody has announced yet.
-
-        A moderator's quick edit would speak with the author's voice: the event that follows says
-        who it was. Source: Chatto 0.4.20 emits `message_edited` right after the edit.
-        """
-        ready = dict[str, Message]()
-        for id_, message in messages.items():
-            is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
-            if is_plain or batch.is_overdue(id_):
-                ready[id_] = message
-            else:
-                self._hold({id_})
-        return ready
-
-    def _hold(self, ids: Collection[str]) -> None:
-        """Wait for the event that says whose words these messages show."""
-        wait_s = self._services.limits.editor_wait_s
-        for id_ in ids:
-            if id_ not in self._held_back:
-                self._held_back.add(id_)
-                self._services.tell_later(wait_s, ROOM, self._room_id, EditorUnknown(id_))
-
-    async def _give_up(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
-        """Wait no longer for the editors of messages that have a row; the others were decided."""
-        overdue = {mail.message_id for mail in mails if isinstance(mail, EditorUnknown)}
-        overdue &= self._held_back
-        unknown = overdue - self._moderated
-        self._held_back -= overdue
-        self._moderated -= overdue
-        if unknown and room is not None:
-            await self._reviser.give_up(room, unknown)
 
     async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
         """Look up what is known of a batch."""
@@ -227,7 +186,7 @@ class RoomActor:
             path, says = batch.path_of(id_), batch.is_mentioned(id_)
             inbound = self._inbound(room, message, standing, path, says_mentioned=says)
             row = batch.known.get(id_)
-            verdict = self._unless_edited(message, row, admit(inbound, self._services.policy))
+            verdict = self._held_back.judge(message, row, admit(inbound, self._services.policy))
             if isinstance(verdict, Admitted):
                 asked.append((standing.place, message.author_id))
             if isinstance(verdict, NotForUs):
@@ -241,19 +200,6 @@ class RoomActor:
                 new = row or await receipt_of(room, message, verdict.cause, self._services)
                 decided.append(Decided(new, verdict, is_new=row is None))
         return decided
-
-    def _unless_edited(self, message: Message, row: TurnRow | None, verdict: Verdict) -> Verdict:
-        """Refuse what would run with somebody else's words, or with nobody knows whose."""
-        was_held_back = message.message_id in self._held_back
-        is_moderated = message.message_id in self._moderated
-        self._held_back.discard(message.message_id)
-        self._moderated.discard(message.message_id)
-        has_changed = row is not None and row.digest != digest_of_message(message)
-        refuses = self._services.policy.revisions.unseen is EditedUnseen.REFUSE
-        is_unseen = refuses and (was_held_back or has_changed)
-        if isinstance(verdict, Admitted | Bypassed) and (is_unseen or is_moderated):
-            return Refused(verdict.cause, EDITED_UNSEEN)
-        return verdict
 
     async def _decide_edits(
         self, room: Room, messages: Sequence[Message], path: Path

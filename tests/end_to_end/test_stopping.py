@@ -207,11 +207,11 @@ async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping)
 async def test_the_answer_of_the_person_who_is_asked_is_in_the_row(stopping: Stopping) -> None:
     """Given as a command or in words; the run goes on with it."""
     alice = stopping.real.stage.scene.people["alice"].account.user_id
-    m1 = await stopping.asks(f"maple {CLARIFY}")
+    m1 = await stopping.asks("maple", CLARIFY)
     await stopping.until_asked_back(m1)
     await stopping.real.says("alice", "the left one", thread=m1)
     await stopping.real.answer_to(m1)
-    m2 = await stopping.asks(f"walnut {DANGEROUS}")
+    m2 = await stopping.asks("rowan", DANGEROUS)
     await stopping.until_asked_back(m2)
     await stopping.real.says("alice", "/deny", thread=m2)
     await stopping.real.answer_to(m2)
@@ -222,7 +222,7 @@ async def test_the_answer_of_the_person_who_is_asked_is_in_the_row(stopping: Sto
 
 async def test_a_question_of_a_run_that_is_edited_is_withdrawn(stopping: Stopping) -> None:
     """It is asked for the old words."""
-    m1 = await stopping.asks(f"alder {DANGEROUS}")
+    m1 = await stopping.asks("alder", DANGEROUS)
     await stopping.until_asked_back(m1)
     scene = stopping.real.stage.scene
     await scene.people["alice"].edit(scene.room_id, m1, RIGHT)
