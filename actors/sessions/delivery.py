@@ -6,7 +6,9 @@ from datetime import datetime
 
 from ...machines.delivery import OUTCOME_UNKNOWN, Posted, Refusal
 from ...store import outbox, prompts
+from ...store.database import Database
 from ...store.outbox import PartRow
+from ...store.prompts import PromptRow
 from ..runtime.backoff import backoff
 from .answering import result_of
 from .errors import (
@@ -53,11 +55,12 @@ class DeliveryActor:
         """Decide, record, act, part by part; then tell who waits and whose turn it is."""
         del mails  # each asks for the same: whatever is missing
         scope = self._journal.scope
-        parts = await self._journal.read(
-            lambda db: outbox.of_delivery(db, scope, self._delivery_id)
-        )
-        last_id = parts[-1].outbox_id
-        question = await self._journal.read(lambda db: prompts.find(db, scope, last_id))
+
+        def rows(db: Database) -> tuple[list[PartRow], PromptRow | None]:
+            parts = outbox.of_delivery(db, scope, self._delivery_id)
+            return parts, prompts.find(db, scope, parts[-1].outbox_id)
+
+        parts, question = await self._journal.read(rows)
         self._question_id = question.outbox_id if question else None
         for index, part in enumerate(parts):
             if part.state not in {"delivered", "superseded"}:
