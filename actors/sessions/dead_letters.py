@@ -16,6 +16,7 @@ from .mail import (
     DeliveryEnded,
     KeyReady,
     NotStarted,
+    QuestionPosted,
     Received,
     RecoverMessage,
     RunEnded,
@@ -121,7 +122,7 @@ class DeadLetters:
 def _message_about(mail: object) -> str | None:
     """Return the message whose turn a mail of a lane moves; None: that of no certain one."""
     match mail:
-        case DeliveryEnded():
+        case DeliveryEnded() | QuestionPosted():
             return mail.turn_id
         case Received() | NotStarted() | RunStarted() | RunEnded():
             return mail.message_id

@@ -1,5 +1,7 @@
 """What is asked back in one lane: when it is in the room, and when nobody waits for it."""
 
+import logging
+
 from ...store import outbox, prompts
 from .asking import came_out
 from .journal import Draft
@@ -8,6 +10,8 @@ from .mail import THREAD, LookAtQuestions, QuestionPosted
 from .services import Services
 
 __all__ = ["Questions"]
+
+log = logging.getLogger(__name__)
 
 
 class Questions:
@@ -36,6 +40,7 @@ class Questions:
             )
         )
         if part is None or row is None:
+            log.warning("%s: %s was posted and has no row", self._key, mail.outbox_id)
             return
         turn = self._lane.find(mail.turn_id)
         if turn is None or not turn.asking.posted(draft, part):

@@ -8,7 +8,7 @@ from functools import partial
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Admitted, NotForUs, Path, Refused, Verdict
+from .admission import Bypassed, NotForUs, Path, Refused, Verdict
 from .facts import Message, Room
 from .journal import Draft
 from .mail import THREAD, Edited, Received, Retracted
@@ -138,8 +138,8 @@ class Reviser:
         if reason := self._why_not(message, row, verdict):
             self._ignore(draft, row, message.message_id, reason)
             return None
-        if isinstance(verdict, NotForUs) or not isinstance(verdict, Admitted | Refused):
-            return None
+        if isinstance(verdict, NotForUs | Bypassed):
+            return None  # `_why_not` has said why
         if row is None:
             new = await receipt_of(room, message, verdict.cause, self._services)
             draft.receive(new)
@@ -156,11 +156,7 @@ class Reviser:
             return "unchanged"
         if edited_at - message.created_at > window:
             return "too_old"
-        if isinstance(verdict, NotForUs):
-            return verdict.cause
-        if row is not None and row.state in OPEN and isinstance(verdict, Refused):
-            return verdict.reason
-        return None
+        return _objection(verdict, is_open=row is not None and row.state in OPEN)
 
     def _ignore(self, draft: Draft, row: TurnRow | None, message_id: str, reason: str) -> None:
         if row is None:
@@ -179,6 +175,19 @@ class Reviser:
     async def _rows(self, ids: Sequence[str]) -> dict[str, TurnRow]:
         scope = self._journal.scope
         return await self._journal.read(lambda db: turns.find_all(db, scope, ids))
+
+
+def _objection(verdict: Verdict, *, is_open: bool) -> str | None:
+    """Say what admission has against an edit; None: nothing, or a refusal that makes a row."""
+    match verdict:
+        case NotForUs():
+            return verdict.cause
+        case Bypassed():
+            return "command"  # admission lets none past that is no post
+        case Refused() if is_open:
+            return verdict.reason
+        case _:
+            return None
 
 
 def _is_behind(event: MessageEdited, message: Message) -> bool:

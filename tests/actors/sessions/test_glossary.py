@@ -15,7 +15,7 @@ SAY_WHY = {
     *("give_up", "_ignore", "DeliveryResult"),
 }
 """Calls that take a reason as their last text."""
-ANSWER_WHY = {"_why_not", "_replacement", "_news"}
+ANSWER_WHY = {"_why_not", "_objection", "_replacement", "_news"}
 """Functions that return one."""
 
 

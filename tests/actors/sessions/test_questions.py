@@ -13,6 +13,7 @@ from hermes_chatto.actors.sessions.ports import Question, TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 
 QUICK = Policy(allowed_user_entries=("alice", "bob"), revisions=Revisions(pause_s=0.02))
+POST = "MessageService/CreateMessage"
 LIMITS = Limits(question_look_s=0.02)
 
 
@@ -221,3 +222,41 @@ async def test_an_approval_of_all_settles_all(open_colleague: Open) -> None:
         await colleague.until_state(m1, "answered")
 
         assert [row[1] for row in prompts(colleague)] == done
+
+
+async def test_an_answer_may_come_before_the_servers_word_that_it_is_posted(
+    open_colleague: Open,
+) -> None:
+    """People see a message as soon as it is there; the row learns later which it is."""
+    stage = Stage()
+    agent = AskingAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        colleague.faults.slow_answers[POST] = 0.3
+        m1 = await colleague.says("alice", "@hermes risky")
+        await colleague.until(lambda: len(colleague.answers()) == 1)
+        await colleague.says("alice", "/approve", thread=m1)
+        await colleague.until(lambda: [row[1] for row in prompts(colleague)] == ["approved"])
+        (question,) = colleague.answers()
+        sql = "select message_id from prompts"
+        assert colleague.rows(sql) == [(None,)]
+        await colleague.until(lambda: colleague.rows(sql) == [(question.message_id,)])
+
+        assert [row[1] for row in prompts(colleague)] == ["approved"]
+
+
+async def test_other_commands_answer_nothing(open_colleague: Open) -> None:
+    """The question stays open, and so does a choice while an approval is given."""
+    stage = Stage()
+    agent = AskingAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        m1 = await asked(colleague, "which one")
+        for command in ("/status", "/approve"):
+            given = await colleague.says("alice", f"@hermes {command}", thread=m1)
+            await colleague.until_state(given, "bypassed")
+        assert [row[1] for row in prompts(colleague)] == ["open"]
+        await colleague.says("alice", "the first", thread=m1)
+        await colleague.until_state(m1, "answered")
+
+        assert [row[1] for row in prompts(colleague)] == ["answered"]
