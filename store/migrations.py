@@ -356,32 +356,28 @@ def m002_views(db: Database) -> None:
 
 
 @migrations()
-def m003_prompts(db: Database) -> None:
-    """Find the questions that are still open without reading those of the past."""
+def m003_texts(db: Database) -> None:
+    """Keep of each text that is posted how long it was and its digest: it may come again."""
+    db.execute("alter table outbox add column text_bytes integer")
+    db.execute("alter table outbox add column text_digest text")
+    db.execute(
+        "create index outbox_by_place on outbox (room_id, thread_root_id, created_at)"
+        " where kind = 'answer'"
+    )
+
+
+@migrations()
+def m004_open_ends(db: Database) -> None:
+    """Find open questions and missing signs; keep what is owed; count in `health`."""
     db.execute(
         "create index prompts_open on prompts (scope, turn_id, created_at) "
         "where state in ('posting', 'open')"
     )
-
-
-@migrations()
-def m004_owed(db: Database) -> None:
-    """Keep, per session, the waiting questions that a later one overtook."""
     db.execute("alter table threads add column owed_ids text not null default '[]'")
-
-
-@migrations()
-def m005_unsigned(db: Database) -> None:
-    """Find what ended without an answer just before a process did."""
     db.execute(
         "create index turns_unsigned on turns (scope, closed_at) "
         "where sign is null and state in ('failed', 'cancelled', 'expired', 'refused')"
     )
-
-
-@migrations()
-def m006_not_for_us(db: Database) -> None:
-    """Show in `health`, by room, how many messages were not for the agent."""
     last = "(select at from transitions order by seq desc limit 1) as last_step_at"
     counted = """(select json_group_object(room_id, messages) from (
                    select room_id, sum(messages) as messages from ignored group by room_id

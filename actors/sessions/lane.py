@@ -49,6 +49,10 @@ class Lane:
         """Return the commands that wait for the gateway's start, in order."""
         return [turn for turn in self if turn.state == "held"]
 
+    def waiting_count(self) -> int:
+        """Return how many wait."""
+        return sum(turn.state in {"admitted", "queued"} for turn in self)
+
     def reported(self, message_id: str | None) -> TurnActor | None:
         """Return the turn a report of the gateway is about; None: a run that is no turn.
 

@@ -13,6 +13,7 @@ from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetra
 __all__ = [
     "CONNECTION",
     "DELIVERY",
+    "RETENTION",
     "ROOM",
     "SIGN",
     "THREAD",
@@ -26,6 +27,7 @@ __all__ = [
     "KeyReady",
     "LookAtQuestions",
     "NotStarted",
+    "Prune",
     "QuestionPosted",
     "Received",
     "Recover",
@@ -59,6 +61,24 @@ SIGN = "sign"
 """Kind of the actors that keep the reaction on a message; key: message ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
+RETENTION = "retention"
+"""Kind of the one actor that forgets what is over; key: scope."""
+
+
+# --- retention ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Command: remove the next rows of what is over."""
+
+    table: str
+    before: str | None = None
+    """Only what was over at this time; None: this is the first batch, which decides it."""
+    after: int = 0
+    """Where the batch before this one ended in the table."""
+    removed: int = 0
+    """How many rows the batches before this one removed."""
 
 
 # --- room -----------------------------------------------------------------------------------

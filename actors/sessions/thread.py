@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ...store import prompts, room_sessions, threads, turns
 from ...store.threads import ThreadRow
-from .admission import Bypassed, Cause
+from .admission import Admitted, Bypassed, Cause, Refused
 from .answering import Answering
 from .bypass import Bypass
 from .correcting import Correcting
@@ -32,6 +32,7 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
+from .notices import LANE_FULL, Notices
 from .questions import Questions
 from .services import Services
 from .turn import TurnActor
@@ -66,6 +67,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._notices = Notices(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._bypass = Bypass(
             session_key,
@@ -99,8 +101,12 @@ class ThreadActor:
 
     async def handle(self, mails: Sequence[ThreadMail]) -> None:
         """Decide, record, act; an error ends the actor, the rows are what remains."""
-        for mail in mails:
-            await self._handle(mail)
+        try:
+            for mail in mails:
+                await self._handle(mail)
+        finally:
+            is_busy = self._lane.at_gateway() is not None
+            self._services.slots.settle(self._key, is_busy=is_busy)
         self._show_running()
         self._questions.watch()
 
@@ -149,6 +155,10 @@ class ThreadActor:
             return
         turn = TurnActor(row)
         verdict = self._bypass.in_view_of_run(row, mail.verdict)
+        most = self._services.limits.waiting_turns
+        if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
+            verdict = Refused(verdict.cause, LANE_FULL)
+            self._notices.lane_full(draft, row)
         if isinstance(verdict, Bypassed):
             await self._bypass.take(draft, turn, verdict)
         else:
@@ -209,6 +219,8 @@ class ThreadActor:
         if turn is not None:
             has_run = not self._services.gateway.is_ready(self._key)
             await self._ending.of_delivery(draft, turn, has_run=has_run)
+        elif (late := await self._answering.answered_late(mail.turn_id)) is not None:
+            late.answer(draft)
         await self._dispatch.pump(draft)
 
     async def _key_ready(self) -> None:
