@@ -82,8 +82,10 @@ class Custodian:
         Returns:
             False: there is none any more.
         """
-        self._is_short = self._path is not None and give_up(self._path)
-        return self._is_short
+        if self._path is None or not give_up(self._path):
+            return False
+        self._is_short = True
+        return True
 
     def look(self) -> Database:
         """Return the database to go on with: the same one, as long as its file is in its place.

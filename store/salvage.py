@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from .database import transaction
-from .state_errors import is_damage, not_writable
+from .state_errors import not_writable
 
 __all__ = ["salvage"]
 
@@ -105,9 +105,8 @@ def _readable(
         sql = f"select {columns} from {table} not indexed order by {order}"  # noqa: S608
         try:
             yield from old.execute(sql)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error) and not isinstance(error, sqlite3.OperationalError):
-                raise
+        except sqlite3.DatabaseError:
+            continue  # a page, the schema or a word of it cannot be read
         else:
             return
 

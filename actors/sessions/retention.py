@@ -8,7 +8,7 @@ from ...store import retention
 from ...store.database import Database
 from ...store.retention import Batch, Stretch, Table
 from ..runtime.clock import utc_text
-from ..runtime.mailbox import MailboxFullError, SupervisorClosedError
+from ..runtime.mailbox import SupervisorClosedError
 from .mail import RETENTION, Prune
 from .promise import Promise
 from .services import Services
@@ -53,8 +53,6 @@ class RetentionActor:
 
     async def _prune(self, mail: Prune) -> None:
         before = mail.before or await self._horizon()
-        if before is None:
-            return
         table, prune, rows = TABLES[mail.table]
         stretch = Stretch(self._journal.scope, before, mail.after, rows)
         batch = Batch(0, None)
@@ -75,8 +73,8 @@ class RetentionActor:
         pause_s = self._services.limits.retention_pause_s
         self._services.tell_later(pause_s, RETENTION, self._journal.scope, mail)
 
-    async def _horizon(self) -> str | None:
-        """Return the time before which what is over may be forgotten; None: there is nothing.
+    async def _horizon(self) -> str:
+        """Return the time before which what is over may be forgotten.
 
         The last day of activity stays however long ago it was: what was missed since then is
         read from its end, and is compared with it.
@@ -100,9 +98,7 @@ async def prune_now_and_then(services: Services, first_outcome: Promise[None]) -
     await first_outcome.wait()
     while True:
         try:
-            services.tell(RETENTION, services.journal.scope, Prune("turns"))
-        except MailboxFullError:
-            log.warning("what is over is not removed this time: the last time is not done")
+            await services.send(RETENTION, services.journal.scope, Prune("turns"))
         except SupervisorClosedError:
             log.debug("nothing is removed any more: the profile is being stopped")
             return

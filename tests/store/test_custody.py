@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hermes_chatto.store.database import (
     StoreError,
     open_database,
 )
+from hermes_chatto.store.salvage import salvage
 from hermes_chatto.tests.store.files import (
     NOT_SAFE_FOR_WAL,
     SAFE_FOR_WAL,
@@ -194,6 +196,38 @@ def test_place_that_cannot_be_written_is_told_and_tried_again(path: Path) -> Non
     keeper.close()
 
 
+def test_copy_that_cannot_be_put_in_its_place_is_put_there_later(path: Path) -> None:
+    """It is whole, and the file it was made of is closed already."""
+    keeper = custodian(path)
+    receive(keeper.open(), "m1")
+    delete_file(path)
+    log_place = path.with_name("state.db-shm")
+    log_place.mkdir()
+    with pytest.raises(FolderNotWritableError):
+        keeper.look()
+    log_place.rmdir()
+
+    assert ids(keeper.look()) == ["m1"]
+
+    keeper.close()
+
+
+def test_copy_that_cannot_be_made_is_made_later(path: Path) -> None:
+    """What is in its way may be anything."""
+    keeper = custodian(path)
+    receive(keeper.open(), "m1")
+    delete_file(path)
+    copy_place = path.with_name("state.db.rescued")
+    copy_place.mkdir()
+    with pytest.raises(FolderNotWritableError, match="rescued"):
+        keeper.look()
+    copy_place.rmdir()
+
+    assert ids(keeper.look()) == ["m1"]
+
+    keeper.close()
+
+
 def test_full_disk_under_the_copy_is_tried_again(path: Path) -> None:
     """The open file is given up only when the copy is whole."""
     keeper = custodian(path)
@@ -333,6 +367,22 @@ def test_rows_that_do_not_fit_on_the_disk_are_filled_in_later(path: Path) -> Non
     assert len(ids(keeper.look())) == 30
 
     keeper.close()
+
+
+def test_rows_with_values_that_no_column_can_have_are_left_out(path: Path) -> None:
+    """Noise that happens to look like a row."""
+    with opening(path) as fresh:
+        damaged = path.with_name("damaged.db")
+        with closing(sqlite3.connect(damaged)) as old:
+            old.execute("create table ignored (scope, room_id, cause, messages, last_at)")
+            old.execute("create table threads (scope)")
+            old.execute("insert into ignored values ('default', 'r1', 'echo', 'noise', 'x')")
+            old.execute("insert into ignored values ('default', 'r2', 'echo', 3, 'x')")
+            old.commit()
+
+        assert salvage(damaged, fresh.db) == 1
+
+        assert [row["room_id"] for row in fresh.db.table("ignored").rows] == ["r2"]
 
 
 def test_rows_are_not_copied_twice(path: Path) -> None:

@@ -66,6 +66,7 @@ def test_open_file_has_a_reserve_and_says_when_it_is_given_up(path: Path) -> Non
     assert not keeper.is_short
 
     assert keeper.make_room()
+    assert not keeper.make_room()
     assert keeper.is_short
     assert not reserve_of(path).exists()
     keeper.look()
@@ -95,6 +96,7 @@ def test_answers_are_written_on_a_disk_that_is_really_full(disk: Path) -> None:
 
     assert keeper.is_short
     assert not keeper.make_room()
+    assert keeper.is_short
     (disk / FILLER).unlink()
     keeper.look()
     assert not keeper.is_short

@@ -168,6 +168,22 @@ async def test_work_is_done_on_the_mended_file(tmp_path: Path) -> None:
     assert nurse.mended == ["file is not a database"]
 
 
+async def test_damage_of_a_file_that_nobody_looks_after_is_told(tmp_path: Path) -> None:
+    """To whoever asked."""
+
+    def open_as_it_is() -> Database:
+        (tmp_path / "state.db").write_text("no database " * 1_000)
+        connection = sqlite3.connect(tmp_path / "state.db", check_same_thread=False)
+        return Database(connection, execute_plugins=False)
+
+    async with anyio.create_task_group() as tasks:
+        store = StoreThread[Database](open_as_it_is)
+        await tasks.start(store.serve)
+        with pytest.raises(StoreUnavailableError, match="no SQLite database"):
+            await store.read(count)
+        await store.close()
+
+
 async def test_read_is_done_on_the_mended_file(tmp_path: Path) -> None:
     """Damage is mostly found by reading."""
     nurse = Nurse(files(tmp_path))

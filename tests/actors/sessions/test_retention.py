@@ -142,3 +142,18 @@ async def test_what_cannot_be_removed_now_is_removed_an_hour_later(
         await colleague.until(lambda: again() > 0)
 
         assert colleague.gateway.crashes == []
+
+
+async def test_many_rows_go_in_many_transactions(open_colleague: Open) -> None:
+    """Each looks at some hundred; the next begins where it ended."""
+    async with open_colleague(script=Script(limits=LIMITS)) as colleague:
+        await ask(colleague)
+        await colleague.stops()
+        colleague.write(
+            "with recursive c (n) as (select 1 union all select n + 1 from c where n < 1200) "
+            "insert into transitions (scope, at, machine, key, event, to_state) "
+            "select 'default', '2020-01-01T00:00:00.000Z', 'turn', 'old', 'a', 'b' from c"
+        )
+        await colleague.starts()
+        sql = "select count(*) from transitions where key = 'old'"
+        await colleague.until(lambda: colleague.rows(sql) == [(0,)])
