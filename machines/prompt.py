@@ -55,7 +55,7 @@ class PromptChart(Chart[Slot[PromptRecord]]):
         "approved": "the person allowed it",
         "denied": "the person refused it",
         "answered": "the person chose or wrote an answer",
-        "expired": "nobody answered in time",
+        "expired": "the run went on, or ended, without an answer",
         "withdrawn": "no longer valid, `reason` says why",
     }
 
@@ -69,13 +69,18 @@ class PromptChart(Chart[Slot[PromptRecord]]):
 
     show = (
         posting.to(open, on="note_message")
-        # Withdrawn while it was being posted: the message has to be known to be edited.
+        | open.to(open, on="note_message")
+        # Over before the server's word came that it is posted: people see it before we know.
+        | approved.to(approved, on="note_message")
+        | denied.to(denied, on="note_message")
+        | answered.to(answered, on="note_message")
+        | expired.to(expired, on="note_message")
         | withdrawn.to(withdrawn, on="note_message")
     )
-    approve = open.to(approved, on="note_who")
-    deny = open.to(denied, on="note_who")
-    answer = open.to(answered, on="note_who")
-    expire = open.to(expired)
+    approve = posting.to(approved, on="note_who") | open.to(approved, on="note_who")
+    deny = posting.to(denied, on="note_who") | open.to(denied, on="note_who")
+    answer = posting.to(answered, on="note_who") | open.to(answered, on="note_who")
+    expire = posting.to(expired) | open.to(expired)
     withdraw = posting.to(withdrawn, on="note_reason") | open.to(withdrawn, on="note_reason")
     come_late = stay(approved, denied, answered, expired, withdrawn)
 

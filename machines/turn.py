@@ -77,6 +77,7 @@ class TurnChart(Chart[Slot[TurnRecord]]):
     MEANING: ClassVar[Mapping[str, str]] = {
         "received": "written down before anything else happened",
         "refused": "will not run, `reason` says why; an edit may change that",
+        "held": "a command that waits until the gateway has started and takes commands",
         "admitted": "will run: its author may ask and the message is meant for the agent",
         "queued": "waits in its lane, nothing of it is at the gateway",
         "handed": "given to the gateway, no run has started yet",
@@ -97,6 +98,7 @@ class TurnChart(Chart[Slot[TurnRecord]]):
 
     received = State(initial=True)
     refused = State()
+    held = State()
     admitted = State()
     queued = State()
     handed = State()
@@ -121,8 +123,10 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | admitted.to(refused, on="note_reason")
         | queued.to(refused, on="note_reason")
         | refused.to(refused, on="note_reason")
+        | held.to(refused, on="note_reason")
     )
-    bypass = received.to(bypassed, on="note_cause")
+    hold = received.to(held, on="note_cause")
+    bypass = received.to(bypassed, on="note_cause") | held.to(bypassed)
     expire = (
         received.to(expired, on="note_reason")
         | admitted.to(expired, on="note_reason")
@@ -181,6 +185,7 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | stopping.to(failed, on="note_reason")
         | interrupted.to(failed, on="note_reason")
         | bypassed.to(failed, on="note_reason")
+        | held.to(failed, on="note_reason")
     )
 
     # Ended by people.
@@ -209,11 +214,13 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         handed.to(correcting)
         | processing.to(correcting)
         | interrupted.to(correcting, on="clear_reason")
-        | stay(received, admitted, queued, correcting, stopping, delivering, folded, bypassed)
+        | stay(received, held, admitted, queued, correcting, stopping, delivering, folded)
+        | stay(bypassed)
         | stay(answered, silent, failed, cancelled, retracted, expired)
     )
     retract = (
         received.to(retracted)
+        | held.to(retracted)
         | admitted.to(retracted)
         | queued.to(retracted)
         | handed.to(stopping, on="end_retracted")
@@ -227,12 +234,12 @@ class TurnChart(Chart[Slot[TurnRecord]]):
 
     # What came and changes nothing, whatever the state: a redelivery, an edit that does not count.
     repeat = (
-        stay(received, refused, admitted, queued, handed, processing, delivering, answered)
+        stay(received, refused, held, admitted, queued, handed, processing, delivering, answered)
         | stay(silent, failed, cancelled, bypassed, folded, correcting, stopping)
         | stay(retracted, expired, interrupted)
     )
     ignore_edit = (
-        stay(received, refused, admitted, queued, handed, processing, delivering, answered)
+        stay(received, refused, held, admitted, queued, handed, processing, delivering, answered)
         | stay(silent, failed, cancelled, bypassed, folded, correcting, stopping)
         | stay(retracted, expired, interrupted)
     )

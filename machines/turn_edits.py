@@ -21,7 +21,8 @@ PAST = "ignored: nothing is left to change; no call and no reaction"
 AFTER_EDIT: Mapping[str, str] = {
     "received": "its words are replaced before anything is decided",
     "refused": "admission is asked again; if it lets the new words in, they wait in the lane",
-    "admitted": "its words are replaced in place",
+    "held": "ignored: a command is what was posted; no call and no reaction",
+    "admitted": "its words are replaced in place; never met: it is queued as it is admitted",
     "queued": "its words are replaced in place; its place in the lane stays",
     "handed": "the run is stopped and waited for, then starts again with the new words",
     "processing": "the run is stopped and waited for, then starts again with the new words",
@@ -37,7 +38,8 @@ AFTER_EDIT: Mapping[str, str] = {
 AFTER_DELETION: Mapping[str, str] = {
     "received": "it never runs",
     "refused": "ignored: it would not have run",
-    "admitted": "it never runs",
+    "held": "the gateway never gets it",
+    "admitted": "it never runs; never met: it is queued as it is admitted",
     "queued": "it leaves the lane and never runs",
     "handed": "the run is stopped, nothing is posted, its words leave the transcript",
     "processing": "the run is stopped, nothing is posted, its words leave the transcript",
@@ -53,6 +55,7 @@ AFTER_DELETION: Mapping[str, str] = {
 ELSEWHERE: Mapping[str, str] = {
     "admit": "admission decides once; only a refusal is decided about again",
     "refuse": "what the gateway has, had, or never gets is not refused any more",
+    "hold": "only a new command waits for the gateway's start; an edit is never one",
     "bypass": "only a new message goes past the lane; an edit or a refused one never does",
     "expire": "only what has not been handed over can be too old",
     "enqueue": "it stands in the lane already, or never will",

@@ -371,7 +371,19 @@ def m003_texts(db: Database) -> None:
 
 
 @migrations()
-def m004_admission(db: Database) -> None:
+def m004_open_ends(db: Database) -> None:
+    """Find open questions and missing signs; keep what is owed; count in `health`."""
+    _run(db, "open_ends")
+    last = "(select at from transitions order by seq desc limit 1) as last_step_at"
+    counted = """(select json_group_object(room_id, messages) from (
+                   select room_id, sum(messages) as messages from ignored group by room_id
+               )) as not_for_us"""
+    health = VIEWS["health"].replace(last, f"{last},\n               {counted}")
+    db.create_view("health", health, replace=True)
+
+
+@migrations()
+def m005_admission(db: Database) -> None:
     """Keep what let people in, whom logins mean, and what programs have caused."""
     _run(db, "admission")
 

@@ -26,6 +26,8 @@ class ThreadRow(NamedTuple):
     """The server's time of that message."""
     ahead_ids: str
     """Messages behind the frontier that were handed over ahead of it, as a JSON list."""
+    owed_ids: str
+    """Questions before the frontier that were told to nobody because they waited, a JSON list."""
     blind_until_id: str | None
     """How far the blind pass got; None: not begun, or over."""
     session_token: str

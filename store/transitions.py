@@ -6,7 +6,7 @@ from sqlite_utils import Database
 
 from .rows import insert
 
-__all__ = ["TransitionRow", "add"]
+__all__ = ["TransitionRow", "add", "newest_at"]
 
 
 class TransitionRow(NamedTuple):
@@ -30,3 +30,10 @@ class TransitionRow(NamedTuple):
 def add(db: Database, row: TransitionRow) -> None:
     """Append one step."""
     insert(db, "transitions", row)
+
+
+def newest_at(db: Database) -> str | None:
+    """Return when the newest step was taken; None: there was none."""
+    sql = "select at from transitions where seq = (select max(seq) from transitions)"
+    found = db.conn.execute(sql).fetchone()
+    return str(found[0]) if found else None

@@ -15,6 +15,7 @@ __all__ = [
     "last_answered",
     "last_before",
     "left_signs",
+    "left_unsigned",
     "newest",
     "not_closed",
     "of_author",
@@ -141,6 +142,16 @@ def left_signs(db: Database, scope: str) -> list[TurnRow]:
     return fetch_all(db, TurnRow, "turns", where, (scope,))
 
 
+def left_unsigned(db: Database, scope: str, since: str) -> list[TurnRow]:
+    """Return the turns that ended without an answer since then, and show no reaction."""
+    # The list of states stands like this in the index `turns_unsigned`.
+    where = (
+        "scope = ? and closed_at >= ? and sign is null "
+        "and state in ('failed', 'cancelled', 'expired', 'refused')"
+    )
+    return fetch_all(db, TurnRow, "turns", where, (scope, since))
+
+
 def find(db: Database, scope: str, message_id: str) -> TurnRow | None:
     """Return the turn of a message, or None."""
     return fetch_one(db, TurnRow, "turns", "scope = ? and message_id = ?", (scope, message_id))
@@ -167,7 +178,7 @@ def held_among(
     sql = (
         f"select message_id from turns where scope = ? and message_id in ({marks}) "  # noqa: S608
         "and session_key = ? "
-        "and (session_token = ? or state in ('bypassed', 'admitted', 'queued'))"
+        "and (session_token = ? or state in ('bypassed', 'held', 'admitted', 'queued'))"
     )
     found = db.conn.execute(sql, (scope, *message_ids, session_key, session_token))
     return frozenset(message_id for (message_id,) in found)

@@ -45,7 +45,12 @@ def _posted(envelope: Proto, body: Proto) -> StreamEvent:
 
 
 def _edited(envelope: Proto, body: Proto) -> StreamEvent:
-    return MessageEdited(body.room_id, body.message_event_id, envelope.actor_id)
+    return MessageEdited(
+        room_id=body.room_id,
+        message_id=body.message_event_id,
+        editor_id=envelope.actor_id,
+        edited_at=_moment(envelope.created_at),
+    )
 
 
 def _retracted(_: Proto, body: Proto) -> StreamEvent:

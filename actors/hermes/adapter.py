@@ -20,6 +20,7 @@ from .environment import profile_variable
 from .events import key_of_source
 from .gateway_port import GatewayPort
 from .profile import Profile, current_profile
+from .questions import marked, question_of
 from .send_results import not_posted, said_to_gateway
 from .session_ends import SessionEnds, Subscription
 from .settings import (
@@ -53,9 +54,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     """The platform `chatto`. A new object per reconnect of the gateway; rows hold the state."""
 
     MAX_MESSAGE_LENGTH = PART_LIMIT
-    SUPPORTS_MESSAGE_EDITING = (
-        False  # an edit shows everybody "edited"; parts belong to the outbox
-    )
+    SUPPORTS_MESSAGE_EDITING = False  # everybody would see "edited"; parts are the outbox's
     splits_long_messages = True
     supports_code_blocks = True
 
@@ -157,8 +156,24 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             is_final=facts.get("notify") is True,
             answers_id=reply_to,
             job_id=_text(facts, "job_id"),
+            asks=question_of(facts),
         )
         return said_to_gateway(await self._desk.deliver(outgoing))
+
+    async def send_clarify(  # noqa: PLR0913, PLR0917 - the gateway's signature
+        self,
+        chat_id: str,
+        question: str,
+        choices: list[str] | None,
+        clarify_id: str,
+        session_key: str,
+        metadata: Metadata | None = None,
+    ) -> SendResult:
+        """Post what a run asks its person, in the gateway's words, marked as a question."""
+        facts = marked(metadata)
+        return await super().send_clarify(
+            chat_id, question, choices, clarify_id, session_key, facts
+        )
 
     async def send_private_notice(
         self,
@@ -203,7 +218,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     async def on_processing_complete(
         self, event: MessageEvent, outcome: ProcessingOutcome
     ) -> None:
-        """Tell that a run ended; nothing, when the event only waits for its run again."""
+        """Tell that a run ended; nothing, when the event waits for its run again."""
         key = key_of_source(self, event.source)
         if self._port is not None and self._is_put_back(event, key):
             self._port.is_ready(key)  # has it watched: the gateway may yet let go of the event
@@ -238,10 +253,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     def _settle_home(self, settings: Settings) -> None:
         if settings.home_channel is None or self.config.home_channel is not None:
             return
-        room_id, thread_root_id = split_home(settings.home_channel)
-        self.config.home_channel = HomeChannel(
-            platform=self.platform, chat_id=room_id, name=room_id, thread_id=thread_root_id
-        )
+        room_id, root_id = split_home(settings.home_channel)
+        home = HomeChannel(self.platform, room_id, name=room_id, thread_id=root_id)
+        self.config.home_channel = home
 
     def _give_up(self, code: str, text: str, *, may_pass: bool = False) -> bool:
         logger.error("Chatto: %s", text)

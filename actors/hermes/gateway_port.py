@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Coroutine
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 
 from ..sessions.facts import Place
-from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
+from ..sessions.ports import ConnectionReport, HandOver, Question, RunStop, TurnOrder
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
-from .questions import is_asking, take_back
+from .questions import questions_of, take_back
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
 from .runs import Runs
@@ -59,6 +59,7 @@ class GatewayPort:
         self._runs = Runs(adapter, take_back, monotonic)
         self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
+        self._gate_watch = ReadyWatch(lambda _: self._is_gate_open(), tell_ready)
         self._background: set[asyncio.Task[None]] = set()
 
     @property
@@ -79,6 +80,7 @@ class GatewayPort:
     def close(self) -> None:
         """Watch no key and no run any more."""
         self._watch.close()
+        self._gate_watch.close()
         self._runs.close()
 
     def session_key(self, place: Place) -> str:
@@ -128,6 +130,13 @@ class GatewayPort:
             self._watch.wait_for(session_key)
         return is_free
 
+    def is_open(self, session_key: str) -> bool:
+        """Tell whether a command would be taken now; else watch the gate until it would."""
+        is_open = self._is_gate_open()
+        if not is_open:
+            self._gate_watch.wait_for(session_key)
+        return is_open
+
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway.
 
@@ -174,9 +183,9 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
-    def awaits_answer(self, session_key: str) -> bool:
-        """Tell whether the run of this key has asked its person something and waits."""
-        return is_asking(session_key)
+    def waits_for(self, session_key: str) -> frozenset[Question]:
+        """Return what kinds of questions runs of this key have asked their person."""
+        return questions_of(session_key)
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""

@@ -7,7 +7,7 @@ the same order, commands at once, a start-up gate.
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,10 +18,13 @@ from ..sessions.ports import (
     Desk,
     HandOver,
     Outgoing,
+    Question,
     RunOutcome,
     RunStop,
     TurnOrder,
 )
+from .scripted_questions import ScriptedQuestions
+from .scripted_sessions import ScriptedSessions, Session
 
 __all__ = ["Agent", "ScriptedGateway", "Session", "first_words"]
 
@@ -36,15 +39,6 @@ async def first_words(order: TurnOrder) -> str:
     return f"ok: {' '.join(order.text.split()[:6])}"
 
 
-@dataclass
-class Session:
-    """A conversation of the gateway."""
-
-    token: str | None = None
-    message_ids: list[str] = field(default_factory=list)
-    """The messages its transcript holds, in order."""
-
-
 @dataclass(slots=True, eq=False)
 class _Slot:
     """A run under way."""
@@ -57,7 +51,7 @@ class _Slot:
     is_end_reported: bool = False
 
 
-class ScriptedGateway:
+class ScriptedGateway(ScriptedSessions):
     """Runs a scripted agent for every turn it is handed, and records what it was given."""
 
     def __init__(
@@ -65,7 +59,7 @@ class ScriptedGateway:
         tasks: TaskGroup,
         agent: Agent = first_words,
         allowed: Collection[str] = (),
-        sessions: "dict[str, Session] | None" = None,
+        sessions: dict[str, Session] | None = None,
     ) -> None:
         """Start with the gate open and nobody running.
 
@@ -75,15 +69,12 @@ class ScriptedGateway:
             allowed: user IDs that may speak beside those the sessions resolve.
             sessions: conversations of an earlier process; None: there was none.
         """
+        super().__init__(sessions)
         self.agent = agent
         self.orders: list[TurnOrder] = []
         """Turns, in the order of their hand-over."""
         self.commands: list[TurnOrder] = []
-        self.sessions = {} if sessions is None else sessions
-        """Conversations by key; a test may take one away, or put another in its place."""
         self.reports: list[tuple[ConnectionReport, str]] = []
-        self.asking: set[str] = set()
-        """Keys whose run has asked its person something."""
         self.crashes: list[BaseException] = []
         self.planned: list[HandOver] = []
         """What it does with the next turns instead of running them: taken, one never starts."""
@@ -98,7 +89,10 @@ class ScriptedGateway:
         self._resolved: frozenset[str] = frozenset()
         self._desk: Desk | None = None
         self._running: dict[str, list[_Slot]] = {}
+        self._questions = ScriptedQuestions()
         self._awaited: set[str] = set()
+        self._gated: set[str] = set()
+        """Keys with a command that waits for the gate."""
         self._is_open = True
 
     def serve(self, desk: Desk) -> None:
@@ -112,8 +106,27 @@ class ScriptedGateway:
     def open_gate(self) -> None:
         """Let turns in."""
         self._is_open = True
+        for key in sorted(self._gated):
+            self.desk.key_ready(key)
+        self._gated.clear()
         for key in sorted(self._awaited):
             self._tell_ready(key)
+
+    async def ask(self, order: TurnOrder, text: str, question: Question) -> str | None:
+        """Ask the person of a turn, as a run does that cannot go on without an answer.
+
+        Returns:
+            What that person said; None: nobody answered before `give_up`.
+        """
+        outgoing = replace(_outgoing(order, text), is_final=False, answers_id=None, asks=question)
+        with self._questions.asking(self.session_key(order.place), question) as asked:
+            await self.desk.deliver(outgoing)
+            await asked.is_over.wait()
+        return asked.answer
+
+    def give_up(self, session_key: str) -> None:
+        """Wait for no answer of this key any more."""
+        self._questions.give_up(session_key)
 
     def resume(self, session_key: str, order: TurnOrder | None = None) -> None:
         """Run the agent again for a turn of an earlier process, under no message ID.
@@ -150,29 +163,6 @@ class ScriptedGateway:
         del place
         return author_id in self._allowed or author_id in self._resolved
 
-    def has_session(self, session_key: str) -> bool:
-        """Tell whether there is a conversation for this key."""
-        return session_key in self.sessions
-
-    async def session_token(self, session_key: str) -> str | None:
-        """Return what was stored with the conversation."""
-        session = self.sessions.get(session_key)
-        return session.token if session else None
-
-    async def keep_session_token(self, session_key: str, token: str) -> bool:
-        """Store a token with the conversation, if there is one."""
-        session = self.sessions.get(session_key)
-        if session is not None:
-            session.token = token
-        return session is not None
-
-    async def held_by_transcript(
-        self, session_key: str, message_ids: Collection[str]
-    ) -> frozenset[str]:
-        """Return which of these messages were turns of the conversation."""
-        session = self.sessions.get(session_key, Session())
-        return frozenset(message_ids) & frozenset(session.message_ids)
-
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
         ready = self._is_open and not self._running.get(session_key)
@@ -180,15 +170,24 @@ class ScriptedGateway:
             self._awaited.add(session_key)
         return ready
 
+    def is_open(self, session_key: str) -> bool:
+        """Tell whether a command would be taken now."""
+        if not self._is_open:
+            self._gated.add(session_key)
+        return self._is_open
+
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Run the agent for a turn, or take a command at once."""
         if not self._is_open:
             return HandOver.NOT_TAKEN
         key = self.session_key(order.place)
+        is_answer = self._questions.take(key, order.text)
         if order.text.startswith("/"):
             self.commands.append(order)
             self._tasks.start_soon(self._obey, key, order)
             return HandOver.TAKEN
+        if is_answer:
+            return HandOver.FOLDED
         if self.raises:
             raise self.raises.pop(0)
         if self.planned:
@@ -203,9 +202,9 @@ class ScriptedGateway:
         self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
 
-    def awaits_answer(self, session_key: str) -> bool:
-        """Tell whether the run of this key waits for an answer of its person."""
-        return session_key in self.asking
+    def waits_for(self, session_key: str) -> frozenset[Question]:
+        """Return what kinds of questions the run of this key waits for."""
+        return self._questions.kinds(session_key)
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Cancel the agent, report the end of the run at once, and wait for the agent.
@@ -221,7 +220,7 @@ class ScriptedGateway:
         self._report_end(session_key, slot)
         with anyio.move_on_after(within_s):
             await slot.is_over.wait()
-            return self._take_out(session_key, message_id)
+            return self.take_out(session_key, message_id)
         return RunStop.DOES_NOT_END
 
     async def report(self, what: ConnectionReport, text: str) -> None:
@@ -274,14 +273,6 @@ class ScriptedGateway:
         if self._desk is not None and not slot.is_end_reported:
             slot.is_end_reported = True
             self._desk.run_ended(key, slot.message_id, slot.outcome)
-
-    def _take_out(self, key: str, message_id: str) -> RunStop:
-        held = self.sessions.get(key, Session()).message_ids
-        if message_id in held[:-1]:
-            return RunStop.LEFT_IN_TRANSCRIPT
-        if held and held[-1] == message_id:
-            held.pop()
-        return RunStop.ENDED
 
     async def _answer(self, order: TurnOrder) -> RunOutcome:
         try:

@@ -171,7 +171,7 @@ def _stopped(inbound: Inbound, policy: Policy, rules: Rules) -> str | None:
     message = inbound.message
     if message.author_id == inbound.own_id:
         return "own_message"
-    if inbound.editor is Editor.OTHER:
+    if inbound.editor is Editor.OTHER and inbound.path is Path.EDITED:
         return "editor_is_not_author"
     if not answers_room(inbound.room, policy):
         return "room_not_answered"
@@ -240,11 +240,17 @@ def _refused(inbound: Inbound, policy: Policy, *, is_command: bool) -> str | Non
         return "room_read_only"
     if is_command and inbound.path is not Path.POSTED:
         return "command"
-    if inbound.editor is Editor.UNKNOWN and policy.revisions.unseen is EditedUnseen.REFUSE:
+    if _is_somebody_elses(inbound.editor, policy):
         return "edited_unseen"
     if inbound.author_is_program and inbound.caused_by_programs >= policy.loop_budget:
         return "loop_budget"
     return None if is_command else _over_limit(inbound, policy)
+
+
+def _is_somebody_elses(editor: Editor, policy: Policy) -> bool:
+    """Tell whether the words must not be asked in the author's name."""
+    refuses = policy.revisions.unseen is EditedUnseen.REFUSE
+    return editor is Editor.OTHER or (editor is Editor.UNKNOWN and refuses)
 
 
 def _over_limit(inbound: Inbound, policy: Policy) -> str | None:

@@ -13,7 +13,7 @@ from .mail import DELIVERY, Answer, Send
 from .ports import DeliveryResult, DeliveryState, Outgoing
 from .repetition import KEPT, digest_of, ends_in, written
 from .services import Services
-from .turn import TurnActor
+from .turn import MAY_ASK, TurnActor
 
 __all__ = ["FAILED_INSIDE", "NO_ANSWER", "Answering", "result_of"]
 
@@ -93,6 +93,7 @@ class Answering:
     async def _send(self, mail: Answer, turn: TurnActor | None, bodies: Sequence[str]) -> None:
         draft = self._journal.draft()
         parts = await self._plan(draft, mail.outgoing, turn, bodies)
+        _note_question(draft, mail.outgoing, turn, parts[-1])
         if turn is not None and turn.state != "folded" and mail.outgoing.is_final:
             turn.deliver(draft)
         await self._dispatch(draft, mail, parts[0].delivery_id)
@@ -220,6 +221,14 @@ class Answering:
         for part in await self._plan(draft, outgoing, turn, bodies):
             draft.part(part, "supersede")
         await draft.commit()
+
+
+def _note_question(
+    draft: Draft, outgoing: Outgoing, turn: TurnActor | None, last: PartRow
+) -> None:
+    """Plan the row of what a turn's run asks; a run that is no turn has nobody to ask."""
+    if outgoing.asks is not None and turn is not None and turn.state in MAY_ASK:
+        turn.asking.ask(draft, last, turn.row.message_id, outgoing.asks)
 
 
 def result_of(parts: Sequence[PartRow]) -> DeliveryResult:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import anyio
 
+from ...store import turns
 from ...store.threads import ThreadRow
 from ..runtime.clock import utc_text
 from .backlog import Backlog, BacklogReader, Conversation
@@ -22,6 +23,12 @@ from .turn import TurnActor
 __all__ = ["Brief", "Briefing", "Pointer"]
 
 log = logging.getLogger(__name__)
+
+NEVER_RAN = frozenset({"cancelled", "failed", "expired", "refused"})
+"""States of an overtaken question that nobody will hand over any more; what was deleted is in no
+block."""
+
+READ_AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs
 
 POINTER_LENGTH = 1_000  # characters of the message a trigger points at
 UNCLOSING = str.maketrans('"\u201c\u201d\u201e\uff02[]\uff3b\uff3d', "'''''()()")
@@ -49,10 +56,13 @@ class Brief:
     frontier_at: str | None
     context: str | None = None
     """Reference text; None: there is nothing the session lacks."""
-    reason: str | None = None
-    """For the transition: what was told; None: nothing."""
+    line_count: int = 0
+    """Lines that are told."""
     ahead_ids: frozenset[str] = frozenset()
     """Handed over ahead of the drain, afterwards."""
+    owed_ids: frozenset[str] = frozenset()
+    """Questions before the frontier that still wait, or that did not fit: told later, or as
+    themselves."""
     blind_until_id: str | None = None
     """How far a blind pass has got afterwards; None: it is over, or there is none."""
     told: frozenset[str] = frozenset()
@@ -60,6 +70,11 @@ class Brief:
     all_until: int = 0
     """Number of the post up to which it holds everything; 0: not known."""
     pointer: Pointer | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Say in a transition how much is told, never what; None: nothing."""
+        return f"{self.line_count} lines" if self.line_count else None
 
 
 class Briefing:
@@ -89,6 +104,8 @@ class Briefing:
         """
         noted = self._services.unseen.count
         brief = await self._conversation(turn, thread)
+        if thread.owed_ids != "[]" and self._limits.thread_lines > 0:
+            brief = await self._with_owed(turn, thread, brief)
         if brief.drained:
             posts = self._services.unseen.of(turn.row.room_id, turn.row.thread_root_id).ids
             trigger_id = turn.row.message_id
@@ -125,7 +142,7 @@ class Briefing:
         window = await self._reader.window(self._talk(thread, room), turn.row.message_id, size)
         kept = newest(window.lines, Budget(size, self._limits.characters))
         block = Block(Header.ROOM, (), None, kept.newest)
-        return replace(_reach(turn), context=_text(block), reason=_said(block))
+        return replace(_reach(turn), context=_text(block), line_count=_count(block))
 
     async def _beginning(self, turn: TurnActor, thread: ThreadRow) -> Brief:
         """Tell a session that begins in the middle: the root, and the newest lines."""
@@ -139,7 +156,10 @@ class Briefing:
         left_out = None if window.older is None else window.older + kept.left
         block = Block(_header(turn), root, _note(left_out, "left out"), kept.newest)
         return replace(
-            _reach(turn), context=_text(block), reason=_said(block), all_until=int(window.is_end)
+            _reach(turn),
+            context=_text(block),
+            line_count=_count(block),
+            all_until=int(window.is_end),
         )
 
     async def _slice(self, turn: TurnActor, thread: ThreadRow) -> Brief:
@@ -149,7 +169,7 @@ class Briefing:
         cut = next_slice(backlog.lines, backlog.tail, budget)
         left = cut.left if backlog.is_whole else None
         block = Block(_header(turn), cut.oldest, _note(left, "still to come"), cut.newest)
-        told = replace(_reach(turn), context=_text(block), reason=_said(block))
+        told = replace(_reach(turn), context=_text(block), line_count=_count(block))
         if left == 0:
             return replace(told, all_until=int(backlog.is_end))
         position, moment = _position(cut.oldest, backlog, thread)
@@ -174,6 +194,29 @@ class Briefing:
             moment = datetime.fromisoformat(thread.frontier_at)
             return await self._reader.since(talk, moment, trigger_id)
         return await self._reader.from_start(talk, trigger_id)
+
+    async def _with_owed(self, turn: TurnActor, thread: ThreadRow, brief: Brief) -> Brief:
+        """Put first what others overtook while it waited, and what then never ran."""
+        scope, ids = self._services.journal.scope, json.loads(thread.owed_ids)
+        rows = await self._services.journal.read(lambda db: turns.find_all(db, scope, ids))
+        never_ran = [id_ for id_, row in rows.items() if row.state in NEVER_RAN]
+        waiting = {id_ for id_, row in rows.items() if row.state == "queued"}
+        lines: list[Line] = []
+        if never_ran:
+            room_id = turn.row.room_id
+            read = await self._services.server.read_messages(room_id, never_ran[:READ_AT_ONCE])
+            in_order = sorted(read, key=lambda message: message.created_at)
+            lines = await self._reader.show(turn.place, in_order)
+        budget = Budget(self._limits.thread_lines, self._limits.characters // 2)
+        told = next_slice(lines, (), budget).oldest
+        shown = {line.message_id for line in lines} - {line.message_id for line in told}
+        late = shown.union(never_ran[READ_AT_ONCE:])
+        return replace(
+            brief,
+            context=_before(Block(_header(turn), told, None, ()), brief.context),
+            line_count=brief.line_count + len(told),
+            owed_ids=frozenset(waiting | late) - {turn.row.message_id},
+        )
 
     def _talk(self, thread: ThreadRow, place: Place) -> Conversation:
         return Conversation(
@@ -263,7 +306,14 @@ def _text(block: Block) -> str | None:
     return None if block.is_empty else str(block)
 
 
-def _said(block: Block) -> str | None:
-    """Say in a transition how much was told, never what."""
-    shown = len(block.older) + len(block.newer)
-    return f"{shown} lines" if shown else None
+def _count(block: Block) -> int:
+    return len(block.older) + len(block.newer)
+
+
+def _before(block: Block, context: str | None) -> str | None:
+    """Put a block before what else is told, under one header where both have the same."""
+    if block.is_empty or context is None:
+        return _text(block) if context is None else context
+    header, _, rest = context.partition("\n")
+    is_same = header == block.header.value
+    return f"{block}\n{rest}" if is_same else f"{block}\n\n{context}"

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...machines.delivery import Refusal
-from ...machines.turn import Reason
-from ...store import outbox, turns
+from ...store import outbox, prompts, turns
 from ...store.turns import TurnRow
 from ..runtime.mailbox import Address
 from .answering import FAILED_INSIDE, result_of
@@ -17,6 +16,7 @@ from .mail import (
     DeliveryEnded,
     KeyReady,
     NotStarted,
+    QuestionPosted,
     Received,
     RecoverMessage,
     RunEnded,
@@ -26,7 +26,7 @@ from .mail import (
 from .receipt import receipt_of_unread
 from .services import Services
 from .stream_events import MessagePosted
-from .turn import AT_GATEWAY
+from .turn import AT_GATEWAY, TurnActor
 
 __all__ = ["DeadLetters"]
 
@@ -75,11 +75,13 @@ class DeadLetters:
     async def _fail(self, message_id: str, reason: str) -> None:
         """End a turn; its lane, made anew from the rows, goes on with the next one."""
         scope = self._journal.scope
-        row = await self._journal.read(lambda db: turns.find(db, scope, message_id))
+        row, asked = await self._journal.read(
+            lambda db: (turns.find(db, scope, message_id), prompts.of_turn(db, scope, message_id))
+        )
         if row is None or row.state in RESTING:
             return
         draft = self._journal.draft()
-        draft.turn(row, "fail", Reason(reason))
+        TurnActor(row, None, asked).fail(draft, reason)
         await draft.commit()
         self._services.tell(THREAD, row.session_key, KeyReady())
 
@@ -120,7 +122,7 @@ class DeadLetters:
 def _message_about(mail: object) -> str | None:
     """Return the message whose turn a mail of a lane moves; None: that of no certain one."""
     match mail:
-        case DeliveryEnded():
+        case DeliveryEnded() | QuestionPosted():
             return mail.turn_id
         case Received() | NotStarted() | RunStarted() | RunEnded():
             return mail.message_id

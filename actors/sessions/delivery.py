@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ...machines.delivery import OUTCOME_UNKNOWN, Posted, Refusal
-from ...store import outbox, turns
+from ...store import outbox, prompts, turns
+from ...store.database import Database
 from ...store.outbox import PartRow
+from ...store.prompts import PromptRow
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from .answering import result_of
@@ -18,7 +20,7 @@ from .errors import (
     UnusableConnectionError,
 )
 from .journal import Draft
-from .mail import THREAD, DeliveryEnded, Send
+from .mail import THREAD, DeliveryEnded, QuestionPosted, Send
 from .ports import Post
 from .services import Services
 
@@ -49,6 +51,8 @@ class DeliveryActor:
         self._delivery_id = delivery_id
         self._services = services
         self._journal = services.journal
+        self._question_id: str | None = None
+        """The part that ends a question of the agent; None: it asks nothing."""
         self._tried: dict[str, int] = {}
         """By part: what the stream had shown when it was first tried."""
 
@@ -61,15 +65,21 @@ class DeliveryActor:
         """Decide, record, act, part by part; then tell who waits and whose turn it is."""
         del mails  # each asks for the same: whatever is missing
         scope = self._journal.scope
-        parts = await self._journal.read(
-            lambda db: outbox.of_delivery(db, scope, self._delivery_id)
-        )
+
+        def rows(db: Database) -> tuple[list[PartRow], PromptRow | None]:
+            parts = outbox.of_delivery(db, scope, self._delivery_id)
+            return parts, prompts.find(db, scope, parts[-1].outbox_id)
+
+        parts, question = await self._journal.read(rows)
+        self._question_id = question.outbox_id if question else None
         for index, part in enumerate(parts):
             if part.state not in {"delivered", "superseded"}:
                 parts[index] = await self._bring_out(part)
             if parts[index].state != "delivered":
                 break
         self._tell(parts)
+        if question is not None:
+            self._tell_of_question(parts[-1], question.turn_id)
 
     async def _bring_out(self, part: PartRow) -> PartRow:
         """Work on one part until it is delivered or refused."""
@@ -79,7 +89,7 @@ class DeliveryActor:
         # What a wait may heal, and how long one is worth it.
         patience_s = {"busy": limits.busy_wait_s, "unreachable": limits.outage_wait_s}
         looks = 0
-        while part.state not in {"delivered", "refused"}:
+        while part.state not in {"delivered", "refused", "superseded"}:
             if part.state == "sending":
                 # The process ended under the call.
                 part = await self._step(part, "doubt", Refusal("process_ended"))
@@ -103,6 +113,8 @@ class DeliveryActor:
         return part
 
     async def _post(self, part: PartRow) -> PartRow:
+        if await self._is_pointless():
+            return await self._step(part, "supersede")
         part = await self._step(part, "post")
         own_posts = self._services.own_posts
         try:
@@ -149,6 +161,14 @@ class DeliveryActor:
             return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
         return await self._step(part, "find_nothing")
 
+    async def _is_pointless(self) -> bool:
+        """Tell whether this asks something that nobody can answer any more."""
+        question_id, scope = self._question_id, self._journal.scope
+        if question_id is None:
+            return False
+        row = await self._journal.read(lambda db: prompts.find(db, scope, question_id))
+        return row is not None and row.state in {"withdrawn", "expired"}
+
     async def _find(self, part: PartRow) -> str | None:
         """Read the place back; the room's lock is held, so that nobody else's post is half known.
 
@@ -188,6 +208,10 @@ class DeliveryActor:
             ended = DeliveryEnded(self._delivery_id, first.turn_id)
             self._services.tell(THREAD, lane, ended)
         self._services.promises.settle(self._delivery_id, result)
+
+    def _tell_of_question(self, part: PartRow, turn_id: str) -> None:
+        lane = self._services.lane_of(part.room_id, part.thread_root_id)
+        self._services.tell(THREAD, lane, QuestionPosted(part.outbox_id, turn_id))
 
 
 def _earliest(part: PartRow, turn: TurnRow | None) -> datetime:

@@ -52,7 +52,7 @@ from .ports import (
     RunOutcome,
 )
 from .promise import Promise
-from .recovery import Recovery
+from .recovery import Recovery, ended_at, withdraw_questions
 from .retention import RetentionActor, prune_now_and_then
 from .room import RoomActor
 from .services import Limits, Services
@@ -213,6 +213,8 @@ class SessionsDesk:
         if not await store.read(partial(glossary.is_told, entries=words)):
             await store.run(partial(glossary.save, entries=words))
         journal = Journal(store, equipment.scope, equipment.clock)
+        left_at = await ended_at(journal)
+        await withdraw_questions(journal)
         kinds: dict[str, Kind] = {}
 
         async def on_dead(address: Address, mails: Sequence[Any], error: Exception) -> None:
@@ -239,17 +241,16 @@ class SessionsDesk:
             directory=Directory(equipment.server),
             opened_at=journal.now(),
         )
-        kinds.update(self._kinds(services))
+        kinds.update(self._kinds(services, Recovery(services, left_at)))
         if equipment.policy.signs != NO_SIGNS:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
         tasks.start_soon(prune_now_and_then, services, self._first_outcome)
 
-    def _kinds(self, services: Services) -> dict[str, Kind]:
+    def _kinds(self, services: Services, recovery: Recovery) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
         reader = StreamReader(services)
-        recovery = Recovery(services)
 
         async def connect(scope: str) -> Actor:
             del scope  # one per profile

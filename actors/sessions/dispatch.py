@@ -57,7 +57,7 @@ class Dispatch:
                 draft = self._journal.draft()
             brief = None if self._is_given_up(draft, turn) else await self._brief(draft, turn)
             if brief is not None:
-                self._holding.hand_over(draft, turn, brief)
+                self._holding.hand_over(draft, turn, brief, self._lane.queued())
                 await draft.commit()
                 self._holding.settle(turn, brief)
                 draft = self._journal.draft()
@@ -90,9 +90,13 @@ class Dispatch:
         return brief if self._services.gateway.is_ready(self._key) else None
 
     def _next(self) -> TurnActor | None:
-        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy."""
+        """Return the turn that goes to the gateway now; None: nobody waits, or it is busy.
+
+        Commands that wait for the gateway's start go first, whatever came after them.
+        """
         turn = self._lane.waiting()
-        if turn is None or self._lane.at_gateway() is not None:
+        is_busy = self._lane.at_gateway() is not None or self._lane.held()
+        if turn is None or is_busy:
             return None
         if not self._services.gateway.is_ready(self._key):
             return None

@@ -3,6 +3,7 @@
 import json
 import logging
 import secrets
+from collections.abc import Iterable
 
 from ...machines.room_session import Skip
 from ...machines.thread import Advance, Frontier, Undo
@@ -54,8 +55,17 @@ class Holding:
             )
         return self._thread
 
-    def hand_over(self, draft: Draft, turn: TurnActor, brief: Brief) -> None:
-        """Plan a hand-over: turn, thread and room session move in one transaction."""
+    def hand_over(
+        self, draft: Draft, turn: TurnActor, brief: Brief, waiting: Iterable[TurnActor]
+    ) -> None:
+        """Plan a hand-over: turn, thread and room session move in one transaction.
+
+        Args:
+            draft: where it is planned.
+            turn: what is handed over.
+            brief: what it is told with.
+            waiting: who waits behind it; the block told none of them.
+        """
         before = self._thread or self._new_thread(turn)
         turn.hand_over(draft, before, before)
         self._thread = draft.thread(
@@ -66,6 +76,7 @@ class Holding:
             reason=brief.reason,
             frontier_at=brief.frontier_at,
             ahead_ids=json.dumps(sorted(brief.ahead_ids)),
+            owed_ids=json.dumps(sorted(brief.owed_ids | _overtaken(turn, brief, waiting))),
             blind_until_id=brief.blind_until_id,
             gap=self._services.unseen.gap if brief.drained else before.gap,
         )
@@ -144,6 +155,7 @@ class Holding:
             "session_token": secrets.token_hex(8),
             "token_kept_at": None,
             "ahead_ids": "[]",
+            "owed_ids": "[]",
             "blind_until_id": None,
         }
         if command is None:
@@ -183,7 +195,7 @@ class Holding:
         """Say what the session lacks before a trigger; None: nothing, no read is needed."""
         unseen = self._services.unseen
         if thread.gap != unseen.gap:
-            return f"gap {unseen.gap}"
+            return f"gap: {unseen.gap}"
         if unseen.has_missed(turn.row.room_id, turn.row.thread_root_id):
             return "was_out_of_room"
         posts = unseen.of(turn.row.room_id, turn.row.thread_root_id)
@@ -220,6 +232,7 @@ class Holding:
             frontier_id=None,
             frontier_at=None,
             ahead_ids="[]",
+            owed_ids="[]",
             blind_until_id=None,
             session_token=secrets.token_hex(8),
             token_kept_at=None,
@@ -227,3 +240,13 @@ class Holding:
             created_at=now,
             updated_at=now,
         )
+
+
+def _overtaken(turn: TurnActor, brief: Brief, waiting: Iterable[TurnActor]) -> frozenset[str]:
+    """Return those who wait though they were posted before where the frontier goes."""
+    frontier_at = brief.frontier_at or turn.row.posted_at
+    return frozenset(
+        each.row.message_id
+        for each in waiting
+        if each is not turn and each.row.posted_at <= frontier_at
+    )

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple, TypeVar
 from ...machines.connection import ConnectionChart, ConnectionRecord
 from ...machines.delivery import DeliveryChart, PartRecord
 from ...machines.driver import Driver, Record, Step
+from ...machines.prompt import PromptChart, PromptRecord
 from ...machines.room_session import RoomSessionChart, RoomSessionRecord
 from ...machines.thread import ThreadChart, ThreadRecord
 from ...machines.turn import TurnChart, TurnRecord
-from ...store import connection, outbox, room_sessions, threads, transitions, turns
+from ...store import connection, outbox, prompts, room_sessions, threads, transitions, turns
 from ...store.connection import ConnectionRow
 from ...store.database import Database
 from ...store.outbox import PartRow
+from ...store.prompts import PromptRow
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.transitions import TransitionRow
@@ -61,6 +63,7 @@ class Journal:
         self.threads = Driver(ThreadChart, ThreadRecord())
         self.room_sessions = Driver(RoomSessionChart, RoomSessionRecord())
         self.deliveries = Driver(DeliveryChart, PartRecord())
+        self.prompts = Driver(PromptChart, PromptRecord())
         self.on_sign: Callable[[str], None] = _nobody
         """Told of a message whose turn now asks for another sign, after the commit."""
         self.connections = Driver(ConnectionChart, ConnectionRecord())
@@ -177,6 +180,14 @@ class Draft:
         self._step(step, row.outbox_id, row.turn_id, _reason(ev, None), _detail(row, new))
         return new
 
+    def prompt(self, row: PromptRow, event: str, ev: object = None) -> PromptRow:
+        """Fire an event on a question the agent asks back. As `turn`."""
+        record, step = self._journal.prompts.fire(_record(PromptRecord, row), event, ev)
+        new = self._replace(row, record, {})
+        self._plan(lambda db: prompts.save(db, new))
+        self._step(step, row.outbox_id, row.turn_id, _reason(ev, None), _detail(row, new))
+        return new
+
     def connection(self, row: ConnectionRow, event: str, ev: object = None) -> ConnectionRow:
         """Fire an event on the connection. As `turn`."""
         record, step = self._journal.connections.fire(_record(ConnectionRecord, row), event, ev)
@@ -237,6 +248,12 @@ class Draft:
         """Plan a new part of a delivery."""
         self._plan(lambda db: outbox.add(db, row))
         self._begin("delivery", row.outbox_id, row.turn_id, "add", row.state)
+        return row
+
+    def add_prompt(self, row: PromptRow) -> PromptRow:
+        """Plan a new question of the agent."""
+        self._plan(lambda db: prompts.add(db, row))
+        self._begin("prompt", row.outbox_id, row.turn_id, "ask", row.state)
         return row
 
     def also(self, write: Callable[[Database], object]) -> None:

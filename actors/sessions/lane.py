@@ -41,6 +41,14 @@ class Lane:
         """Return the turn that has waited longest; None: nobody waits."""
         return next((turn for turn in self if turn.state == "queued"), None)
 
+    def queued(self) -> list[TurnActor]:
+        """Return all that wait, in order."""
+        return [turn for turn in self if turn.state == "queued"]
+
+    def held(self) -> list[TurnActor]:
+        """Return the commands that wait for the gateway's start, in order."""
+        return [turn for turn in self if turn.state == "held"]
+
     def waiting_count(self) -> int:
         """Return how many wait."""
         return sum(turn.state in {"admitted", "queued"} for turn in self)

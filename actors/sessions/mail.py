@@ -25,8 +25,10 @@ __all__ = [
     "GiveUp",
     "Identified",
     "KeyReady",
+    "LookAtQuestions",
     "NotStarted",
     "Prune",
+    "QuestionPosted",
     "Received",
     "Recover",
     "RecoverMessage",
@@ -201,6 +203,19 @@ class DeliveryEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionPosted:
+    """The post of a question of this lane ended; how, its part says."""
+
+    outbox_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtQuestions:
+    """It is time to look whether the gateway still waits for what is asked in this lane."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recover:
     """Command: go on with what an earlier process left in this lane."""
 
@@ -217,6 +232,8 @@ ThreadMail: TypeAlias = (
     | NotStarted
     | Answer
     | DeliveryEnded
+    | QuestionPosted
+    | LookAtQuestions
     | Recover
 )
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Protocol
 
 from .facts import Account, Message, Page, Person, Place, Room
+from .outgoing import DeliveryResult, DeliveryState, Outgoing, Question
 from .stream_events import StreamEvent
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "HandOver",
     "Outgoing",
     "Post",
+    "Question",
     "RunOutcome",
     "RunStop",
     "TurnOrder",
@@ -260,12 +262,22 @@ class Gateway(Protocol):
         """
         ...
 
+    def is_open(self, session_key: str) -> bool:
+        """Tell whether a command of this key would be taken now: the start-up gate is open.
+
+        A False is followed by `Desk.key_ready` as it turns True, also while a run is under way.
+        """
+        ...
+
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
         ...
 
-    def awaits_answer(self, session_key: str) -> bool:
-        """Tell whether the run of this key has asked its person something and waits."""
+    def waits_for(self, session_key: str) -> Collection[Question]:
+        """Return what kinds of questions runs of this key have asked their person and wait for.
+
+        A question is among them from before it is posted until it is answered or given up.
+        """
         ...
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
@@ -302,47 +314,6 @@ class RunOutcome(Enum):
     """The gateway stops, and takes it with it; the next one may resume it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """Text the gateway wants posted."""
-
-    room_id: str
-    thread_root_id: str | None
-    """None: into the room itself, or a direct conversation."""
-    text: str
-    """Whole and of any length: the outbox splits it."""
-    is_final: bool
-    """Whether it is an answer (or a command's reply), not something said on the way."""
-    answers_id: str | None = None
-    """The message the gateway thinks it answers; a hint only, it can name the wrong one."""
-    job_id: str | None = None
-    """The scheduled job it is the result of; None: of none."""
-
-
-class DeliveryState(Enum):
-    """How a delivery ended; the values are those of the view `deliveries`."""
-
-    DELIVERED = "delivered"
-    PARTIAL = "partial"
-    """Some parts are in the room, a later one was refused."""
-    REFUSED = "refused"
-    SUPERSEDED = "superseded"
-    """Not sent: the run it came from was stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryResult:
-    """What became of an `Outgoing`."""
-
-    state: DeliveryState
-    message_ids: tuple[str, ...]
-    """What is in the room, in order."""
-    reason: str | None = None
-    """Why the rest is not; None: there is no rest."""
-    is_retryable: bool = False
-    """Whether the same text may succeed later (nothing of it was posted)."""
-
-
 class Desk(Protocol):
     """What the gateway's side may ask of, and tell, the sessions.
 
@@ -372,7 +343,7 @@ class Desk(Protocol):
         ...
 
     def key_ready(self, session_key: str) -> None:
-        """Tell that the gateway would run an event of this key now."""
+        """Tell that the gateway would run an event of this key now, or take a command of it."""
         ...
 
     async def deliver(self, outgoing: Outgoing) -> DeliveryResult:

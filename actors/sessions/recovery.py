@@ -1,26 +1,35 @@
 """Go on with what an earlier process left in the rows."""
 
 import logging
+from datetime import datetime, timedelta
 
-from ...store import outbox, turns
+from ...machines.prompt import Withdrawal
+from ...store import outbox, prompts, transitions, turns
+from ..runtime.clock import utc_text
+from .journal import Journal
 from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send
 from .services import Services
 
-__all__ = ["Recovery"]
+__all__ = ["Recovery", "ended_at", "withdraw_questions"]
 
 log = logging.getLogger(__name__)
+
+UNSIGNED_FOR = timedelta(minutes=1)
+"""A sign is put on within seconds of the step that asks for it; a process may end in between."""
 
 
 class Recovery:
     """Done once per start, as soon as the server can be read."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, left_at: datetime | None) -> None:
         """Wait for the first live connection.
 
         Args:
             services: what the actors of the profile share.
+            left_at: when the earlier process took its last step; None: there was none.
         """
         self._services = services
+        self._left_at = left_at
         self._is_due = True
 
     async def run(self) -> None:
@@ -32,20 +41,42 @@ class Recovery:
             SupervisorClosedError: the profile is being stopped.
         """
         if self._is_due:
-            await _recover(self._services)
+            await _recover(self._services, self._left_at)
             self._is_due = False
 
 
-async def _recover(services: Services) -> None:
+async def ended_at(journal: Journal) -> datetime | None:
+    """Return when an earlier process took its last step; None: there was none."""
+    at = await journal.read(transitions.newest_at)
+    return datetime.fromisoformat(at) if at is not None else None
+
+
+async def withdraw_questions(journal: Journal) -> None:
+    """Record that nobody can answer what an earlier process asked, before anything else runs.
+
+    The gateway keeps its open questions in memory alone.
+    Source: Hermes 0.22, tools/approval.py, tools/clarify_gateway.py.
+    """
+    scope = journal.scope
+    asked = await journal.read(lambda db: prompts.not_closed(db, scope))
+    draft = journal.draft()
+    for row in asked:
+        draft.prompt(row, "withdraw", Withdrawal("process_died"))
+    await draft.commit()
+
+
+async def _recover(services: Services, left_at: datetime | None) -> None:
     scope = services.journal.scope
-    rows, parts, signed = await services.journal.read(
+    since = utc_text((left_at or services.journal.clock.now()) - UNSIGNED_FOR)
+    rows, parts, signed, unsigned = await services.journal.read(
         lambda db: (
             turns.not_closed(db, scope),
             outbox.not_closed(db, scope),
             turns.left_signs(db, scope),
+            turns.left_unsigned(db, scope, since),
         )
     )
-    for row in [*signed, *(row for row in rows if row.sign is not None)]:
+    for row in [*signed, *unsigned, *rows]:
         services.journal.on_sign(row.message_id)
     received = [row for row in rows if row.state == "received"]
     lanes = {row.session_key for row in rows if row.state != "received"}

@@ -1,23 +1,26 @@
 """What an edit means: a correction, a question after all, or nothing; and what a deletion ends."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Admitted, Editor, NotForUs, Path, Refused, Verdict
+from .admission import Admitted, Bypassed, Editor, NotForUs, Path, Refused, Verdict
 from .facts import Message, Room
 from .journal import Draft
 from .judge import Judge, Judgement, Question
 from .mail import THREAD, Edited, Received, Retracted
+from .policy import EditedUnseen
 from .receipt import digest_of_message, receipt_of, words_of
 from .services import Services
+from .signage import EDITED_UNSEEN
 from .standing import place_of_message
 from .stream_events import MessageEdited, MessageRetracted
 
-__all__ = ["Read", "Reviser"]
+__all__ = ["Authorship", "Read", "Reviser"]
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,18 @@ OPEN = frozenset(
 
 FOREIGN_EDIT = "editor_is_not_author"
 """Words that a moderator put into somebody's mouth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorship:
+    """Whose words edited messages show."""
+
+    own: frozenset[str]
+    """Those whose words are known to be their author's."""
+    moderated: frozenset[str]
+    """Those whose words are known to be somebody else's."""
+    unknown: frozenset[str]
+    """Those that show an edit of which no event has come: nobody knows whose words they are."""
 
 
 class Reviser:
@@ -63,47 +78,72 @@ class Reviser:
             mail = Retracted(row.message_id, "message_deleted")
             await self._services.send(THREAD, row.session_key, mail)
 
-    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> frozenset[str]:
+    async def edit(self, room: Room, events: Sequence[MessageEdited]) -> Authorship:
         """Decide what edits mean, record what they change nothing about, and tell the lanes.
 
         Several edits of one message are one: a read shows the newest words, and those are whose
-        edit was the last.
-
-        Returns:
-            The messages whose words are known to be their author's.
+        edit was the last. Words of an edit behind the last one that was announced are nobody's:
+        its event follows and says whose.
         """
-        editors = {event.message_id: event.editor_id for event in events}
-        rows = await self._rows(list(editors))
+        newest = {event.message_id: event for event in events}
+        rows = await self._rows(list(newest))
         draft = self._journal.draft()
         for id_, row in rows.items():
             if row.state not in OPEN and row.state != "refused":
                 draft.remark(id_, "edit", f"too_late: {row.state}")
-                del editors[id_]
-        messages = await self._read(list(editors)) if editors else {}
+                del newest[id_]
+        messages = await self._read(list(newest)) if newest else {}
+        unknown = {id_ for id_, message in messages.items() if _is_behind(newest[id_], message)}
+        known = [message for id_, message in messages.items() if id_ not in unknown]
+        own = [each for each in known if each.author_id == newest[each.message_id].editor_id]
+        own_ids = frozenset(message.message_id for message in own)
+        moderated = frozenset(messages.keys() - unknown - own_ids)
+        editors = dict.fromkeys(moderated, Editor.OTHER) | dict.fromkeys(own_ids, Editor.AUTHOR)
+        await self._take(draft, room, {messages[id_]: editors[id_] for id_ in editors}, rows)
+        return Authorship(own_ids, moderated, frozenset(unknown))
+
+    async def give_up(self, room: Room, ids: Collection[str]) -> None:
+        """Take messages with a row whose newest edit nobody announced, as the operator decided."""
+        rows = await self._rows(list(ids))
+        draft = self._journal.draft()
+        own = dict[Message, Editor]()
+        if self._services.policy.revisions.unseen is EditedUnseen.ANSWER:
+            read = await self._read(list(rows)) if rows else {}
+            own = dict.fromkeys(read.values(), Editor.AUTHOR)
+        else:
+            for id_, row in rows.items():
+                self._ignore(draft, row, id_, EDITED_UNSEEN)
+        await self._take(draft, room, own, rows)
+
+    async def _take(
+        self,
+        draft: Draft,
+        room: Room,
+        edited: Mapping[Message, Editor],
+        rows: Mapping[str, TurnRow],
+    ) -> None:
+        """Record what edits mean, and tell the lanes."""
         judgement = await self._judge.decide(
             room,
             [
                 Question(
                     message=message,
                     path=Path.EDITED,
-                    editor=_editor(message, editors[message.message_id]),
+                    editor=editor,
                     is_new=_was_kept_out(rows.get(message.message_id)),
                 )
-                for message in messages.values()
+                for message, editor in edited.items()
             ],
         )
         mails = [
             await self._revise(draft, room, message, rows.get(message.message_id), judgement)
-            for message in messages.values()
+            for message in edited
         ]
         judgement.loops.record(draft)
         await self._commit(draft)
         for told in mails:
             if told is not None:
                 await self._services.send(THREAD, *told)
-        return frozenset(
-            id_ for id_, message in messages.items() if message.author_id == editors[id_]
-        )
 
     async def _revise(
         self,
@@ -121,8 +161,8 @@ class Reviser:
         if reason is not None:
             self._ignore(draft, row, message.message_id, reason)
             return None
-        if isinstance(verdict, NotForUs) or not isinstance(verdict, Admitted | Refused):
-            return None
+        if isinstance(verdict, NotForUs | Bypassed):
+            return None  # `_why_not` has said why
         if isinstance(verdict, Admitted) and message.author_id in judgement.programs:
             key = self._services.gateway.session_key(place_of_message(room, message))
             judgement.loops.count(key, message.author_id)
@@ -142,11 +182,7 @@ class Reviser:
             return "unchanged"
         if edited_at - message.created_at > window:
             return "too_old"
-        if isinstance(verdict, NotForUs):
-            return verdict.cause
-        if row is not None and row.state in OPEN and isinstance(verdict, Refused):
-            return verdict.reason
-        return None
+        return _objection(verdict, is_open=row is not None and row.state in OPEN)
 
     def _ignore(self, draft: Draft, row: TurnRow | None, message_id: str, reason: str) -> None:
         if row is None:
@@ -167,9 +203,28 @@ class Reviser:
         return await self._journal.read(lambda db: turns.find_all(db, scope, ids))
 
 
-def _editor(message: Message, editor_id: str) -> Editor:
-    return Editor.AUTHOR if editor_id == message.author_id else Editor.OTHER
-
-
 def _was_kept_out(row: TurnRow | None) -> bool:
     return row is None or row.state == "refused"
+
+
+def _objection(verdict: Verdict, *, is_open: bool) -> str | None:
+    """Say what admission has against an edit; None: nothing, or a refusal that makes a row."""
+    match verdict:
+        case NotForUs():
+            return verdict.cause
+        case Bypassed():
+            return "command"  # admission lets none past that is no post
+        case Refused() if is_open:
+            return verdict.reason
+        case _:
+            return None
+
+
+def _is_behind(event: MessageEdited, message: Message) -> bool:
+    """Tell whether a message shows a later edit than the one an event tells of.
+
+    Both times are of the server's one clock, and an edit is stamped before its event is made: so
+    any later time is that of another edit. Two edits within the moment between the two stamps
+    cannot be told apart.
+    """
+    return message.updated_at is not None and message.updated_at > event.edited_at

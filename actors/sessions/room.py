@@ -10,7 +10,7 @@ from ...store import ignored, turns
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
-from .admission import Cause, Editor, NotForUs, Path, Refused
+from .admission import Cause, NotForUs, Refused
 from .batch import Batch, Decided, ids_of, message_id_of
 from .errors import (
     RequestRefusedError,
@@ -19,10 +19,11 @@ from .errors import (
     UnusableConnectionError,
 )
 from .facts import Message, Room
+from .held_back import HeldBack
 from .judge import Judge, Question
 from .loops import Loops
-from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
-from .receipt import digest_of_message, receipt_of
+from .mail import THREAD, Received, RoomMail
+from .receipt import receipt_of
 from .revision import Reviser
 from .services import Services
 from .stream_events import Mentioned, MessageEdited, MessageRetracted
@@ -61,8 +62,7 @@ class RoomActor:
         self._judge = Judge(room_id, services)
         self._verdicts = Verdicts(room_id, services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
-        self._held_back: set[str] = set()
-        """Messages that were edited before their first read, by nobody knows whom yet."""
+        self._held_back = HeldBack(room_id, services)
         self._reviser = Reviser(room_id, services, self._read_now, self._judge)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
@@ -110,10 +110,12 @@ class RoomActor:
             messages: Mapping[str, Message] = {}
             decided = list[Decided]()
         else:
-            messages = self._hold_back(await self._read(batch.undecided), batch)
+            messages = self._held_back.sort(await self._read(batch.undecided), batch)
             decided, loops = await self._decide(room, messages, batch)
         for id_ in batch.undecided:
-            if id_ not in messages and id_ not in self._held_back:
+            is_awaited = id_ in self._held_back and not batch.is_overdue(id_)
+            if id_ not in messages and not is_awaited:
+                self._held_back.forget(id_)
                 self._services.tally.count(self._room_id, "unreadable")
                 if row := batch.known.get(id_):
                     decided.append(
@@ -131,29 +133,13 @@ class RoomActor:
             if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._held_back)
         ]
         if edits and room is not None:
-            authors_own = await self._reviser.edit(room, edits)
+            self._held_back.learn(await self._reviser.edit(room, edits))
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
-            # What a moderator wrote stays held back: nobody can tell what its author said.
-            self._held_back -= authors_own
+        overdue = self._held_back.overdue(mails)
+        if overdue and room is not None:
+            await self._reviser.give_up(room, overdue)
         await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
-
-    def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:
-        """Leave out messages whose first read shows an edit that nobody has announced yet.
-
-        A moderator's quick edit would speak with the author's voice: the event that follows says
-        who it was. Source: Chatto 0.4.20 emits `message_edited` right after the edit.
-        """
-        ready = dict[str, Message]()
-        for id_, message in messages.items():
-            is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
-            if is_plain or batch.is_overdue(id_):
-                ready[id_] = message
-            elif id_ not in self._held_back:
-                self._held_back.add(id_)
-                wait_s = self._services.limits.editor_wait_s
-                self._services.tell_later(wait_s, ROOM, self._room_id, EditorUnknown(id_))
-        return ready
 
     async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
         """Look up what is known of a batch."""
@@ -197,7 +183,7 @@ class RoomActor:
             Question(
                 message=message,
                 path=batch.path_of(id_),
-                editor=self._editor_of(message, rows[id_]),
+                editor=self._held_back.editor_of(message, rows[id_]),
                 is_new=rows[id_] is None,
                 says_mentioned=batch.is_mentioned(id_),
             )
@@ -209,7 +195,6 @@ class RoomActor:
             message, id_ = question.message, question.message.message_id
             row, verdict = rows[id_], judgement.verdicts[id_]
             self._verdicts.compare(room.kind, question, verdict)
-            self._held_back.discard(id_)
             if not isinstance(verdict, NotForUs):
                 new = row or await receipt_of(room, message, verdict.cause, self._services)
                 decided.append(Decided(new, verdict, is_new=row is None))
@@ -219,12 +204,6 @@ class RoomActor:
                 refused = Refused(_cause_of(row), verdict.cause)
                 decided.append(Decided(row, refused, is_new=False))
         return decided, judgement.loops
-
-    def _editor_of(self, message: Message, row: TurnRow | None) -> Editor:
-        """Tell whether the words are those of a message's author, as far as can be told."""
-        was_held_back = message.message_id in self._held_back
-        has_changed = row is not None and row.digest != digest_of_message(message)
-        return Editor.UNKNOWN if was_held_back or has_changed else Editor.AUTHOR
 
     async def _record(self, batch: Batch, decided: Sequence[Decided], loops: Loops | None) -> None:
         """Write the receipts of what is meant, in one transaction, and tell the lanes."""

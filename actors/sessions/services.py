@@ -35,10 +35,16 @@ class Limits:
 
     start_within_s: float = 30.0
     """A turn that was handed over has to start within this time."""
+    gate_wait_s: float = 60.0
+    """How long a command waits for the gateway's start-up gate. Source: Hermes 0.22 opens it
+    some seconds after it connects, 20 s at most, and resumes runs of before meanwhile."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
     verdict_wait_s: float = 5.0
     """How long the server's own word on a mention is waited for before its absence is logged."""
+    question_look_s: float = 1.0
+    """Pause between two looks whether the gateway still waits for an answer, while somebody is
+    asked; it says nothing when it gives up. Source: Hermes 0.22 itself looks once a second."""
     stop_within_s: float = 60.0
     """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0

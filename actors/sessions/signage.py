@@ -12,6 +12,7 @@ SEEN_REFUSALS = frozenset({EDITED_UNSEEN, "too_many_waiting", "too_many_this_hou
 """Refusals that whoever was meant to get an answer has to see."""
 
 ASKED: Mapping[str, str] = {
+    "held": "waiting",
     "queued": "waiting",
     "handed": "seen",
     "processing": "seen",

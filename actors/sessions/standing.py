@@ -111,7 +111,8 @@ def _askers(db: Database, scope: str, session_key: str) -> frozenset[str] | None
 
     A question that still waits for its hand-over is about to open one.
     """
-    authors = {row.author_id for row in turns.in_lane(db, scope, session_key)}
+    lane = turns.in_lane(db, scope, session_key)
+    authors = {row.author_id for row in lane if row.state != "held"}  # a command asks nothing
     thread = threads.find(db, scope, session_key)
     if not authors and (thread is None or thread.state == "fresh"):
         return None

@@ -55,6 +55,9 @@ class MessageEdited:
     room_id: str
     message_id: str
     editor_id: str
+    edited_at: datetime
+    """The server's time of the event, no earlier than that of the edit itself.
+    Source: Chatto 0.4.20, cli/internal/core/messages.go stamps the body, then makes the event."""
 
 
 @dataclass(frozen=True, slots=True)

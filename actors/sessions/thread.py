@@ -4,12 +4,11 @@ import logging
 from collections.abc import Sequence
 from typing import assert_never
 
-from ...store import room_sessions, threads, turns
-from ...store.room_sessions import RoomSessionRow
+from ...store import prompts, room_sessions, threads, turns
 from ...store.threads import ThreadRow
-from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Cause, Refused
 from .answering import Answering
+from .bypass import Bypass
 from .correcting import Correcting
 from .dispatch import Dispatch
 from .ending import Ending
@@ -22,7 +21,9 @@ from .mail import (
     DeliveryEnded,
     Edited,
     KeyReady,
+    LookAtQuestions,
     NotStarted,
+    QuestionPosted,
     Received,
     Recover,
     RestartDue,
@@ -33,15 +34,11 @@ from .mail import (
     ThreadMail,
 )
 from .notices import LANE_FULL, Notices
-from .ports import HandOver
+from .questions import Questions
 from .services import Services
-from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
 
 __all__ = ["ThreadActor"]
-
-APPROVALS = frozenset({"/approve", "/deny"})
-"""Commands that settle what a run waits for."""
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +50,7 @@ class ThreadActor:
         self,
         session_key: str,
         thread: ThreadRow | None,
-        waiting: Sequence[tuple[TurnRow, RoomSessionRow | None]],
+        waiting: Sequence[TurnActor],
         services: Services,
     ) -> None:
         """Take over a lane as its rows say.
@@ -61,20 +58,28 @@ class ThreadActor:
         Args:
             session_key: the gateway's key.
             thread: None: nothing was handed over for this key yet.
-            waiting: its turns that are not at rest, in order of receipt, each with the room
-                session it opened.
+            waiting: its turns that are not at rest, in order of receipt.
             services: what the actors of the profile share.
         """
         self._key = session_key
         self._services = services
         self._journal = services.journal
-        self._lane = Lane(TurnActor(row, session) for row, session in waiting)
+        self._lane = Lane(waiting)
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
         self._notices = Notices(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._limit_notices = LimitNotices(self._notices, services)
+        self._bypass = Bypass(
+            session_key,
+            self._lane,
+            holding=self._holding,
+            dispatch=self._dispatch,
+            correcting=self._correcting,
+            services=services,
+        )
+        self._questions = Questions(session_key, self._lane, services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -85,7 +90,11 @@ class ThreadActor:
             lambda db: (
                 threads.find(db, scope, session_key),
                 [
-                    (row, room_sessions.find(db, scope, row.message_id))
+                    TurnActor(
+                        row,
+                        room_sessions.find(db, scope, row.message_id),
+                        prompts.of_turn(db, scope, row.message_id),
+                    )
                     for row in turns.in_lane(db, scope, session_key)
                 ],
             )
@@ -101,6 +110,7 @@ class ThreadActor:
             is_busy = self._lane.at_gateway() is not None
             self._services.slots.settle(self._key, is_busy=is_busy)
         self._show_running()
+        self._questions.watch()
 
     async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
         match mail:
@@ -120,6 +130,8 @@ class ThreadActor:
                 await self._answering.post(mail, self._lane.at_gateway())
             case DeliveryEnded():
                 await self._delivery_ended(mail)
+            case QuestionPosted() | LookAtQuestions():
+                await self._ask(mail)
             case Recover():
                 await self._recover()
             case _:
@@ -144,53 +156,18 @@ class ThreadActor:
             await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
-        verdict = self._in_view_of_run(row, mail.verdict)
+        verdict = self._bypass.in_view_of_run(row, mail.verdict)
         most = self._services.limits.waiting_turns
         if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
             verdict = Refused(verdict.cause, LANE_FULL)
             self._notices.lane_full(draft, row)
-        turn.judge(draft, verdict)
-        self._lane.keep(turn)
         if isinstance(verdict, Bypassed):
-            await self._bypass(draft, turn, verdict)
+            await self._bypass.take(draft, turn, verdict)
         else:
+            turn.judge(draft, verdict)
+            self._lane.keep(turn)
             await self._limit_notices.plan(draft, turn)
             await self._dispatch.pump(draft, turn)
-
-    def _in_view_of_run(
-        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
-    ) -> Admitted | Bypassed | Refused:
-        """Look at a verdict beside the run that is under way in this lane.
-
-        What it asked its person, that person answers past the lane; an approval by anybody else
-        would be taken by the gateway for that person's.
-        """
-        running = self._lane.at_gateway()
-        if running is None:
-            return verdict
-        is_theirs = running.row.author_id == row.author_id
-        if isinstance(verdict, Bypassed) and not is_theirs:
-            name = verdict.command.split(maxsplit=1)[0].lower()
-            return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
-        if isinstance(verdict, Admitted) and is_theirs:
-            is_answer = self._services.gateway.awaits_answer(self._key)
-            return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
-        return verdict
-
-    async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
-        """Let something go past the lane, also while the run it is meant for is under way."""
-        name = turn.row.command
-        corrections = self._correcting.corrections()
-        if name is not None and name[1:].lower() in STOPPING_COMMANDS:
-            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
-        await draft.commit()
-        self._correcting.end_pauses(corrections)
-        order = await self._dispatch.order(turn, verdict.command)
-        taken = await self._services.gateway.hand_over(order)
-        if taken is HandOver.NOT_TAKEN:
-            lost = self._journal.draft()
-            turn.fail(lost, "not_taken")
-            await lost.commit()
 
     async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:
         draft = self._journal.draft()
@@ -207,6 +184,14 @@ class ThreadActor:
             case _:
                 assert_never(mail)
         await self._dispatch.pump(draft, turn)
+
+    async def _ask(self, mail: QuestionPosted | LookAtQuestions) -> None:
+        draft = self._journal.draft()
+        if isinstance(mail, QuestionPosted):
+            await self._questions.posted(draft, mail)
+        else:
+            self._questions.look(draft)
+        await draft.commit()
 
     # --- what the gateway reports -------------------------------------------------------------
 
@@ -246,6 +231,7 @@ class ThreadActor:
 
         Reports come in order, so a run whose end was reported is gone from here already.
         """
+        await self._bypass.release()
         draft = self._journal.draft()
         turn = self._lane.at_gateway()
         if turn is not None and self._services.gateway.is_ready(self._key):
@@ -266,6 +252,9 @@ class ThreadActor:
         if turn is not None and turn.row.attempt == mail.attempt:
             if turn.state == "handed":
                 self._dispatch.give_up(draft, turn, "not_taken")
+            elif turn.state == "held":
+                turn.fail(draft, "not_taken")
+                self._lane.keep(turn)
             elif turn.state == "stopping" and self._is_left_alone(turn):
                 await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
@@ -275,13 +264,16 @@ class ThreadActor:
     async def _recover(self) -> None:
         """Go on where an earlier process ended.
 
-        What waited goes on waiting, if its author still may speak. What the gateway had is
-        interrupted: it resumes such runs by itself, or never.
+        What waited goes on waiting, if its author still may speak; a command that did is
+        refused. What the gateway had is interrupted: it resumes such runs by itself, or never.
         """
         draft = self._journal.draft()
         for turn in self._lane:
             if turn.state in {"admitted", "queued"}:
                 self._recheck(draft, turn)
+            elif turn.state == "held":
+                is_strangers = turn.row.cause == Cause.STRANGER.value
+                turn.refuse(draft, "author_not_allowed" if is_strangers else "command")
             elif turn.state in {"handed", "processing"}:
                 turn.interrupt(draft, "process_ended")
             elif turn.state == "folded":

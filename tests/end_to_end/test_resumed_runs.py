@@ -56,3 +56,17 @@ async def test_a_resumed_answer_is_that_of_its_question(
     assert mortal.rows("select 1 from outbox where kind = 'other'") == []
     (told,) = [each.prompt for each in model.requests if "{{say after}}" in each.question][-1:]
     assert "(this bot)" not in told
+
+
+async def test_a_command_given_while_the_gateway_starts_is_answered(mortal: RealGateway) -> None:
+    """Connected, the plugin hears it, mostly, before the gateway takes anything."""
+    gateway = mortal.stage.gateway
+    await gateway.stop()
+    await gateway.start_again()
+    with anyio.fail_after(60):
+        while mortal.rows("select state from connection") != [("live",)]:  # noqa: ASYNC110
+            await anyio.sleep(0.02)  # another process connects
+    m1 = await mortal.says("alice", "@hermes /status")
+    await mortal.answer_to(m1, within_s=60)
+
+    assert mortal.story(m1)[-1] in {"held -> bypassed", "received -> bypassed"}

@@ -80,9 +80,15 @@ class Stopping:
 
     async def until_asked_back(self, root_id: str) -> None:
         """Wait until the agent asks something; in what words, the gateway's texts decide."""
-        with anyio.fail_after(30):
-            while not await self.bodies(root_id):  # noqa: ASYNC110 - see `_until`
-                await anyio.sleep(0.05)
+        await self._until(lambda: [state for _, state, _ in self.prompts(root_id)] == ["open"])
+
+    def prompts(self, turn_id: str) -> list[tuple[str, str, str]]:
+        """Return the questions of a turn's run: kind, state, and why or by whom it is over."""
+        sql = (
+            "select kind, state, coalesce(reason, settled_by) from prompts "
+            "where turn_id = ? order by created_at"
+        )
+        return [(kind, state, why) for kind, state, why in self.real.rows(sql, turn_id)]
 
     async def _until(self, claim: Callable[[], bool]) -> None:
         with anyio.fail_after(30):
@@ -170,6 +176,7 @@ async def test_a_run_that_waits_for_an_answer_is_stopped(stopping: Stopping) -> 
 
     assert what == "ended"
     assert took_s < 5
+    assert [kind for kind, _, _ in stopping.prompts(m1)] == ["choice"]
     *_, right = await corrected(stopping, m1, "hickory")
     assert right == "right"
 
@@ -195,6 +202,34 @@ async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping)
     again = await stopping.real.says("bob", RIGHT, thread=m1)
 
     assert (await stopping.real.answer_to(again)).body == "right"
+
+
+async def test_the_answer_of_the_person_who_is_asked_is_in_the_row(stopping: Stopping) -> None:
+    """Given as a command or in words; the run goes on with it."""
+    alice = stopping.real.stage.scene.people["alice"].account.user_id
+    m1 = await stopping.asks("maple", CLARIFY)
+    await stopping.until_asked_back(m1)
+    await stopping.real.says("alice", "the left one", thread=m1)
+    await stopping.real.answer_to(m1)
+    m2 = await stopping.asks("rowan", DANGEROUS)
+    await stopping.until_asked_back(m2)
+    await stopping.real.says("alice", "/deny", thread=m2)
+    await stopping.real.answer_to(m2)
+
+    assert stopping.prompts(m1) == [("choice", "answered", alice)]
+    assert stopping.prompts(m2) == [("approval", "denied", alice)]
+
+
+async def test_a_question_of_a_run_that_is_edited_is_withdrawn(stopping: Stopping) -> None:
+    """It is asked for the old words."""
+    m1 = await stopping.asks("alder", DANGEROUS)
+    await stopping.until_asked_back(m1)
+    scene = stopping.real.stage.scene
+    await scene.people["alice"].edit(scene.room_id, m1, RIGHT)
+    answer = await stopping.real.answer_to(m1)
+
+    assert answer.body == "right"
+    assert stopping.prompts(m1) == [("approval", "withdrawn", "edit")]
 
 
 async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -> None:

@@ -37,6 +37,7 @@ PAYLOADS: dict[str, dict[str, object]] = {
     "turn": {
         "admit": Cause("mention"),
         "bypass": Cause("direct"),
+        "hold": Cause("direct"),
         "refuse": Reason("not_addressed"),
         "expire": Reason("too_old"),
         "interrupt": Reason("process_ended"),

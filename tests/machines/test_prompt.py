@@ -34,11 +34,23 @@ def test_open_prompt_is_settled_once(event: str, ev: object, after: PromptRecord
     assert later == after
 
 
-def test_prompt_withdrawn_while_it_was_posted_still_learns_its_message() -> None:
-    """Else nobody could edit it to say that it is no longer valid."""
+@pytest.mark.parametrize(
+    ("event", "ev", "after"),
+    [
+        ("approve", Settled("ada"), PromptRecord("approved", None, "m1", "ada")),
+        ("deny", Settled("ada"), PromptRecord("denied", None, "m1", "ada")),
+        ("answer", Settled("ada"), PromptRecord("answered", None, "m1", "ada")),
+        ("expire", None, PromptRecord("expired", None, "m1", None)),
+        ("withdraw", Withdrawal("gone"), PromptRecord("withdrawn", "gone", "m1", None)),
+    ],
+)
+def test_prompt_that_is_over_while_it_was_posted_still_learns_its_message(
+    event: str, ev: object, after: PromptRecord
+) -> None:
+    """A person may answer before the server's word comes; else nobody knew which message it is."""
     driver = Driver(PromptChart, PromptRecord())
-    withdrawn, _ = driver.fire(PromptRecord(), "withdraw", Withdrawal("turn_retracted"))
+    over, _ = driver.fire(PromptRecord(), event, ev)
 
-    shown, _ = driver.fire(withdrawn, "show", Opened("m1"))
+    shown, _ = driver.fire(over, "show", Opened("m1"))
 
-    assert shown == PromptRecord("withdrawn", "turn_retracted", "m1", None)
+    assert shown == after

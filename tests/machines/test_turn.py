@@ -43,6 +43,7 @@ names = st.sampled_from(["a", "b", "c"])
 PAYLOADS: dict[str, st.SearchStrategy[object]] = {
     "admit": st.builds(Cause, cause=names),
     "bypass": st.builds(Cause, cause=names),
+    "hold": st.builds(Cause, cause=names),
     "refuse": st.builds(Reason, reason=names),
     "expire": st.builds(Reason, reason=names),
     "interrupt": st.builds(Reason, reason=names),
@@ -55,6 +56,7 @@ PAYLOADS: dict[str, st.SearchStrategy[object]] = {
 
 PAYLOAD: dict[str, object] = {
     "admit": Cause("mention"),
+    "hold": Cause("mention"),
     "interrupt": Reason("process_ended"),
     "fail": Reason("run_does_not_end"),
     "fold": Fold("m9"),
@@ -84,6 +86,10 @@ STORIES: list[tuple[tuple[str, ...], str]] = [
     ((*IN_LANE, "hand_over", "fold", "fall_silent"), "silent"),
     ((*IN_LANE, "hand_over", "fold", "fail"), "failed"),
     ((*IN_LANE, "hand_over", "fold", "cancel"), "cancelled"),
+    (("hold", "bypass"), "bypassed"),
+    (("hold", "fail"), "failed"),
+    (("hold", "retract"), "retracted"),
+    (("hold", "refuse"), "refused"),
     (("refuse", "admit", "enqueue"), "queued"),
     (("refuse", "refuse"), "refused"),
     ((*IN_LANE, "edit", "retract"), "retracted"),
@@ -172,6 +178,7 @@ class TurnWalk(RuleBasedStateMachine):
         assert after.attempt - before.attempt == (event == "hand_over")
         assert after == before or before.state not in TurnChart.CLOSED
         assert after.state != "received" or before.state == "received"
+        assert after.state != "held" or before.state in {"received", "held"}
         if event == "hand_over":
             assert before.state in {"queued", "correcting"}
         if after.state == "answered":

@@ -14,6 +14,7 @@ from hermes_chatto.store.glossary import EntryRow
 from hermes_chatto.store.loops import LoopRow
 from hermes_chatto.store.outbox import PartRow
 from hermes_chatto.store.pins import PinRow
+from hermes_chatto.store.prompts import PromptRow
 from hermes_chatto.store.room_sessions import RoomSessionRow
 from hermes_chatto.store.threads import ThreadRow
 from hermes_chatto.store.transitions import TransitionRow
@@ -118,6 +119,7 @@ def thread(session_key: str = "chatto:r1:m1", **columns: Any) -> ThreadRow:  # n
         frontier_id="m1",
         frontier_at=at(),
         ahead_ids="[]",
+        owed_ids="[]",
         blind_until_id=None,
         session_token="t1",  # noqa: S106 - a name, no secret
         token_kept_at=None,
@@ -137,6 +139,23 @@ def room_session(message_id: str = "m1", **columns: Any) -> RoomSessionRow:  # n
         session_key=f"chatto:r1:{message_id}",
         state="blind",
         reason=None,
+        created_at=at(),
+        updated_at=at(),
+    )
+    return row._replace(**columns)
+
+
+def prompt(outbox_id: str = "m1:a/1", **columns: Any) -> PromptRow:  # noqa: ANN401  any column
+    """Return a question of a run that waits for its answer."""
+    row = PromptRow(
+        scope=SCOPE,
+        outbox_id=outbox_id,
+        turn_id="m1",
+        kind="approval",
+        state="open",
+        reason=None,
+        message_id="p1",
+        settled_by=None,
         created_at=at(),
         updated_at=at(),
     )

@@ -83,7 +83,7 @@ def test_command_line_says_what_was_applied(path: Path, db: Database) -> None:
     assert "m001_tables" in applied
     assert "m002_views" in applied
     assert "m003_texts" in applied
-    assert "m004_admission" in applied
+    assert "m005_admission" in applied
     assert "m0" not in pending
 
 

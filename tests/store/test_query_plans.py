@@ -12,6 +12,7 @@ from hermes_chatto.store import (
     loops,
     outbox,
     pins,
+    prompts,
     retention,
     room_sessions,
     threads,
@@ -40,6 +41,8 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "loops.in_question": lambda db: loops.in_question(db, SCOPE, "r1", ["u1", "u2"]),
     "loops.save": lambda db: loops.save(db, samples.loop()),
     "loops.forget": lambda db: loops.forget(db, samples.loop()),
+    "turns.left_unsigned": lambda db: turns.left_unsigned(db, SCOPE, at()),
+    "transitions.newest_at": transitions.newest_at,
     "outbox.add": lambda db: outbox.add(db, part("m9:a/1")),
     "outbox.save": lambda db: outbox.save(db, part()),
     "outbox.find": lambda db: outbox.find(db, SCOPE, "m1:a/1"),
@@ -51,6 +54,11 @@ CALLS: dict[str, Callable[[Database], object]] = {
     ),
     "outbox.own_among": lambda db: outbox.own_among(db, SCOPE, ["m1", "m2", "m3"]),
     "outbox.posted_in": lambda db: outbox.posted_in(db, SCOPE, "r1"),
+    "prompts.add": lambda db: prompts.add(db, samples.prompt("m9:a/1")),
+    "prompts.save": lambda db: prompts.save(db, samples.prompt()),
+    "prompts.find": lambda db: prompts.find(db, SCOPE, "m1:a/1"),
+    "prompts.of_turn": lambda db: prompts.of_turn(db, SCOPE, "m1"),
+    "prompts.not_closed": lambda db: prompts.not_closed(db, SCOPE),
     "threads.save": lambda db: threads.save(db, samples.thread()),
     "threads.find": lambda db: threads.find(db, SCOPE, "k1"),
     "room_sessions.save": lambda db: room_sessions.save(db, samples.room_session()),
@@ -92,6 +100,7 @@ def test_statement_finds_its_rows_by_an_index(db: Database, name: str) -> None:
     turns.receive(db, turn("m-1", received_at=at(-9), closed_at=at(-9), session_key="k"))
     threads.save(db, samples.thread("k", frontier_at=None))
     outbox.add(db, part())
+    prompts.add(db, samples.prompt())
 
     plan = plan_of(db, CALLS[name])
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlite_utils import Database
 
-from hermes_chatto.store import connection, threads
+from hermes_chatto.store import connection, ignored, threads
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import (
     SCOPE,
@@ -172,3 +172,13 @@ def test_health_counts_what_waits_and_what_went_wrong(db: Database) -> None:
     assert 99 < line["longest_wait_s"] < 130
     assert (line["threads_behind"], line["threads_blind"]) == (2, 1)
     assert (line["parts_under_way"], line["parts_refused"]) == (2, 1)
+
+
+def test_health_counts_by_room_what_was_not_for_the_agent(db: Database) -> None:
+    """The only outcome without a row."""
+    counts = {("r1", "echo"): 1, ("r1", "not_addressed"): 2, ("r2", "author_not_allowed"): 4}
+    assert view(db, "health", "not_for_us") == ["{}"]
+
+    ignored.add(db, scope=SCOPE, counts=counts, at=at())
+
+    assert view(db, "health", "not_for_us") == ['{"r1":3,"r2":4}']

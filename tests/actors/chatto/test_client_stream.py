@@ -59,7 +59,7 @@ async def test_stream_tells_what_happens_in_a_room(venue: Venue) -> None:
         MessagePosted(room_id, root_id, None, alice.user_id, EPOCH),
         Mentioned(room_id, root_id, alice.user_id),
         MessagePosted(room_id, own_id, root_id, hermes.user_id, EPOCH),
-        MessageEdited(room_id, root_id, alice.user_id),
+        MessageEdited(room_id, root_id, alice.user_id, EPOCH),
         MessageRetracted(room_id, root_id),
         left,
     ]
@@ -70,7 +70,13 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 
 def without_time(event: StreamEvent) -> StreamEvent:
     """Return an event without what a test cannot know."""
-    return replace(event, posted_at=EPOCH) if isinstance(event, MessagePosted) else event
+    match event:
+        case MessagePosted():
+            return replace(event, posted_at=EPOCH)
+        case MessageEdited():
+            return replace(event, edited_at=EPOCH)
+        case _:
+            return event
 
 
 async def until(stream: Events, last: StreamEvent) -> Events:

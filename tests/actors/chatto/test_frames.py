@@ -49,7 +49,7 @@ def envelope(kind: str, **fields: object) -> Proto:
         ),
         (
             envelope("message_edited", room_id="R1", message_event_id="E1"),
-            MessageEdited("R1", "E1", "U1"),
+            MessageEdited("R1", "E1", "U1", NOW),
         ),
         (
             envelope("message_retracted", room_id="R1", message_event_id="E1", reason="spam"),

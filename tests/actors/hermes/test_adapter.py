@@ -2,6 +2,7 @@
 """The adapter between the gateway's own machinery and a desk that writes down what it hears."""
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from hermes_chatto.actors.sessions.ports import (
     Gateway,
     HandOver,
     Outgoing,
+    Question,
     RunOutcome,
     TurnOrder,
 )
@@ -389,6 +391,24 @@ async def test_where_a_text_goes_is_said_by_the_metadata(desk: WritingDesk) -> N
         Outgoing("R2", "T2", "scheduled", is_final=True, job_id="j1"),
         Outgoing("R2", None, "bare", is_final=False),
     ]
+
+
+async def test_what_a_run_asks_is_marked_as_a_question(desk: WritingDesk) -> None:
+    """In the gateway's own words; an approval has the gateway's mark, a choice ours."""
+    adapter = await connected(desk)
+    in_thread = {"thread_id": "T1"}
+
+    await adapter.send(
+        "R1", "may I?", metadata={**in_thread, "is_approval_prompt": True, "_interim_send": True}
+    )
+    await adapter.send_clarify("R1", "which?", ["this", "that"], "c1", "key", in_thread)
+
+    approval, choice = desk.outgoing
+    assert approval == Outgoing("R1", "T1", "may I?", is_final=False, asks=Question.APPROVAL)
+    assert replace(choice, text="") == Outgoing(
+        "R1", "T1", "", is_final=False, asks=Question.CHOICE
+    )
+    assert choice.text
 
 
 async def test_a_text_without_text_is_not_posted(desk: WritingDesk) -> None:

@@ -216,6 +216,20 @@ async def test_nothing_is_given_behind_the_start_up_gate() -> None:
         assert acted.agent.events == []
 
 
+async def test_a_command_that_waits_for_the_gate_is_told_of_it() -> None:
+    """Also while a run of its key is under way: it is meant for that."""
+    async with stage() as acted:
+        assert acted.port.is_open(THREAD_KEY)
+        await acted.port.hand_over(ORDER)
+        acted.runner._startup_restore_in_progress = True
+        assert not acted.port.is_open(THREAD_KEY)
+        acted.runner._startup_restore_in_progress = False
+        with anyio.fail_after(5):
+            await acted.was_told.wait()
+
+        assert not acted.port.is_ready(THREAD_KEY)
+
+
 async def test_what_a_running_turn_swallows_is_folded() -> None:
     """Steered, redirected, an approval: the busy handler took it and no run of its own follows."""
 

@@ -1,11 +1,14 @@
 """What is bounded, and what a person hears at the bound."""
 
+import logging
 from functools import partial
 
 import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
+from hermes_chatto.actors.sessions.desk import WAITING_PER_LANE
+from hermes_chatto.actors.sessions.mail import THREAD, KeyReady
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 
@@ -126,3 +129,26 @@ async def test_a_question_that_never_gets_through_is_given_up_in_words(
         assert (root, target) == (m1, m1)
         assert words.startswith(f"I have begun with this question {attempts} times")
         assert colleague.rows("select reason from turns") == [("too_many_attempts",)]
+
+
+async def test_a_place_for_a_lane_that_cannot_be_told_is_not_lost(
+    open_colleague: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A full mailbox looks for its next turn by what is in it; after the stop nobody does."""
+    caplog.set_level(logging.DEBUG, "hermes_chatto.actors.sessions.services")
+    async with open_colleague(limits=Limits(parallel_turns=1)) as colleague:
+        services = colleague.desk._services  # noqa: SLF001 - the mailbox is filled by hand
+        assert services is not None
+        assert [services.slots.take(key) for key in ("k1", "k2", "k3")] == [True, False, False]
+        for _ in range(WAITING_PER_LANE):
+            services.tell(THREAD, "k2", KeyReady())
+        services.slots.settle("k1", is_busy=False)
+        assert "k2 has mail already" in caplog.text
+
+        await colleague.stops()
+        for key in ("k2", "k3"):
+            services.slots.settle(key, is_busy=False)
+        assert services.slots.take("k5")
+        assert not services.slots.take("k6")
+        services.slots.settle("k5", is_busy=False)
+        assert "k6: its turn goes out after the next start" in caplog.text

@@ -303,3 +303,17 @@ async def test_a_text_that_is_handled_twice_is_posted_once(open_colleague: Open)
 
         assert [answer.body for answer in colleague.answers()] == ["hi", "another"]
         assert result.state is DeliveryState.DELIVERED
+
+
+async def test_a_text_whose_parts_were_not_written_is_planned_anew(open_colleague: Open) -> None:
+    """Somebody waits for a delivery that is in no row: its commit failed."""
+    async with open_colleague() as colleague:
+        note = Outgoing(colleague.rooms["R1"], None, "hi", is_final=True, job_id="j1")
+        services = colleague.desk._services  # noqa: SLF001 - as a failed commit leaves it
+        assert services is not None
+        promise: Promise[DeliveryResult] = Promise()
+        services.promises.expect("never written", promise)
+        services.tell(THREAD, services.lane_of(note.room_id, None), Answer(note, promise))
+
+        assert (await promise.wait()).state is DeliveryState.DELIVERED
+        assert [answer.body for answer in colleague.answers()] == ["hi"]

@@ -128,19 +128,6 @@ async def test_nothing_goes_out_before_the_gateways_gate_is_open(open_colleague:
         assert texts(colleague.gateway.orders) == ["@hermes early", "@hermes bird"]
 
 
-async def test_a_command_before_the_gate_is_open_fails_where_it_can_be_seen(
-    open_colleague: Open,
-) -> None:
-    """The gateway would play it again later; nobody is told that it ran."""
-    async with open_colleague(script=Script(is_gate_open=False)) as colleague:
-        c1 = await colleague.says("alice", "@hermes /status")
-        await colleague.until_state(c1, "failed")
-
-        found = colleague.rows("select state, reason, body from turns")
-        assert found == [("failed", "not_taken", None)]
-        assert colleague.gateway.commands == []
-
-
 async def test_a_long_queue_drains(open_colleague: Open) -> None:
     """Even where the gateway takes none of it."""
     brake = Brake()

@@ -337,6 +337,52 @@ async def test_a_run_the_gateway_ends_with_itself_is_interrupted(open_colleague:
         assert (a1.in_reply_to, a1.thread_root_id) == (m1, m1)
 
 
+@pytest.mark.parametrize("what", ["/stop", "edit", "deletion"])
+@pytest.mark.parametrize("resumes", [True, False])
+async def test_a_run_that_is_being_stopped_when_the_gateway_ends_says_nothing_later(
+    open_colleague: Open, what: str, *, resumes: bool
+) -> None:
+    """Resumed, it is stopped again; not resumed, it ends as it was meant to."""
+    go = anyio.Event()
+
+    async def stubborn(order: TurnOrder) -> str:
+        if "rebuild" in order.text:
+            with anyio.CancelScope(shield=True):
+                await go.wait()
+        return f"ok: {order.text}"
+
+    policy = Policy(allowed_user_entries=("alice", "bob"), revisions=Revisions(pause_s=0.02))
+    async with open_colleague(agent=stubborn, policy=policy) as colleague:
+        m1 = await colleague.says("alice", "@hermes rebuild")
+        await colleague.until_state(m1, "processing")
+        (order,), key = colleague.gateway.orders, key_of(colleague, m1)
+        if what == "/stop":
+            await colleague.says("bob", "@hermes /stop", thread=m1)
+        elif what == "edit":
+            await colleague.edits("alice", m1, "@hermes count")
+        else:
+            colleague.retracts(m1)
+        state = "correcting" if what == "edit" else "stopping"
+        await colleague.until_state(m1, state)
+        colleague.gateway.shut_gate()
+        colleague.desk.run_ended(key, m1, RunOutcome.INTERRUPTED)
+        await colleague.stops()
+        assert colleague.state_of(m1) == state
+        colleague.gateway.dies()
+        go.set()
+        await colleague.starts(replace(colleague.script, is_gate_open=False))
+        if resumes:
+            go = anyio.Event()
+            colleague.gateway.resume(key, replace(order, message_id=""))
+        colleague.gateway.open_gate()
+        go.set()
+        end = {"/stop": "cancelled", "edit": "answered", "deletion": "retracted"}[what]
+        await colleague.until_state(m1, end)
+
+        said = [answer.body for answer in colleague.answers() if "done" not in answer.body]
+        assert said == (["ok: @hermes count"] if what == "edit" else [])
+
+
 async def test_a_folded_turn_ends_with_the_gateway(open_colleague: Open) -> None:
     """Its run may be resumed; whether with its words, nobody knows."""
     async with open_colleague() as colleague:

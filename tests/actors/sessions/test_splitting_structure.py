@@ -128,7 +128,8 @@ def test_a_language_that_fills_the_part_is_no_reason_to_stand_still() -> None:
     """Cut like text: no code would ever follow it."""
     text = "```" + "p" * 60 + "\nx\n```"
 
-    assert "".join(split(text, 40)).replace("\n", "") == text.replace("\n", "")
+    for limit in (4, 40):
+        assert "".join(split(text, limit)).replace("\n", "") == text.replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """Over any order of events every turn runs alone, with its newest words, to one end.
 
 Played on the embedded server: posts, edits by authors and moderators, deletions, commands, runs
-that answer, fall silent, fail, are dropped or do not look for their stop, deaths and restarts of
-the profile, runs the gateway resumes, broken streams; waiting for quiet between them, or not.
+that answer, ask back, fall silent, fail, are dropped or do not look for their stop, deaths and
+restarts of the profile, runs the gateway resumes, broken streams; waiting for quiet between them,
+or not.
 """
 
 import os
@@ -27,7 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from hermes_chatto.actors.sandbox.scripted_gateway import ScriptedGateway
 from hermes_chatto.actors.sandbox.stage import Colleague, Script, colleague
 from hermes_chatto.actors.sessions.policy import FollowUps, Policy, Revisions, Signs
-from hermes_chatto.actors.sessions.ports import HandOver, Outgoing, TurnOrder
+from hermes_chatto.actors.sessions.ports import HandOver, Outgoing, Question, TurnOrder
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.signage import sign_of
 
@@ -45,6 +46,7 @@ LIMITS = Limits(
     reconnect_first_s=0.01,
     reconnect_longest_s=0.05,
     repair_wait_s=0.01,
+    question_look_s=0.01,
 )
 NOTICED_S = 0.5
 """Longest wait for what may never be noticed: a message deleted before it was read, say."""
@@ -55,7 +57,8 @@ SETTLED_S = 8.0
 
 WORD = re.compile(r"\bw\d+\b")
 EDITS = ["counts", "counts", "counts", "unmentioned", "command", "moderator"]
-ENDS = ["answer", "answer", "chatty", "silent", "fail"]
+ENDS = ["answer", "answer", "chatty", "silent", "fail", "approval", "choice"]
+COMMANDS = ["/stop", "/stop", "/new", "/new", "/approve", "/deny all"]
 EXAMPLES = int(os.environ.get("TURN_EXAMPLES", "10"))
 PEOPLE = st.sampled_from(["alice", "bob"])
 PICKS = st.integers(0, 20)
@@ -153,6 +156,8 @@ class Play:
             raise ValueError(message)
         if run.how == "silent":
             return None
+        if run.how in {"approval", "choice"}:
+            await run.gateway.ask(run.order, f"{run.how}?", Question(run.how))
         if run.how == "chatty":
             place = run.order.place
             step = Outgoing(place.room_id, place.thread_root_id, "hm", is_final=False)
@@ -216,6 +221,12 @@ class Play:
             run.how = how
             run.go.set()
 
+    async def give_up(self) -> None:
+        """Let the gateway wait for no answer any more."""
+        for key in list(self.stage.sessions):
+            for gateway in self.gateways:
+                gateway.give_up(key)
+
     async def drop(self, how: HandOver) -> None:
         """Let the gateway not run the next turn it is handed."""
         self.stage.gateway.planned = [how]
@@ -237,6 +248,7 @@ class Play:
             self.stage.gateway.dies()
         for run in cut_short:
             run.go.set()
+        await self.give_up()
         await self.stage.until(lambda: not self.runs)
         script = self.stage.script
         await self.stage.starts(replace(script, is_gate_open=False))
@@ -265,6 +277,7 @@ class Play:
             await self.quiet()
         assert not limit.cancelled_caught, f"no end: {self.newest_steps()}"
         self.check()
+        self.check_questions()
         for told in filter(self.is_noticed, self.pending):
             note = self.notes.get(told.message_id)
             if note is not None and told.what == "deletion":
@@ -324,6 +337,24 @@ class Play:
             for order in new:
                 self.check_order(order)
 
+    def check_questions(self) -> None:
+        """Look whether each question is open as long as its run may wait, and whose answer counts.
+
+        Call it when everything is quiet.
+        """
+        sql = (
+            "select t.state, p.state from prompts as p "
+            "join turns as t on t.message_id = p.turn_id where p.state in ('posting', 'open')"
+        )
+        may_ask = {"handed", "processing", "folded"}
+        wrong = [states for states in self.stage.rows(sql) if states[0] not in may_ask]
+        assert not wrong, f"asked for a run that waits no more: {wrong}"
+        sql = (
+            "select 1 from prompts as p join turns as t on t.message_id = p.turn_id "
+            "where p.settled_by is not null and p.settled_by <> t.author_id"
+        )
+        assert not self.stage.rows(sql), "settled by somebody else"
+
     def check_order(self, order: TurnOrder) -> None:
         """Compare what the agent was told with what people last said."""
         asked = self.notes[order.message_id]
@@ -366,7 +397,9 @@ class Play:
         await self.open()
         for run in self.runs:
             run.go.set()
+        await self.give_up()
         await self.settle()
+        await self.give_up()  # what was asked meanwhile
         with anyio.move_on_after(SETTLED_S):
             while self.stage.rows("select 1 from open_turns"):  # noqa: ASYNC110 - rows again
                 await anyio.sleep(0.02)
@@ -374,6 +407,8 @@ class Play:
             "select message_id, state, reason from turns where closed_at is null"
         )
         assert left == [], f"nobody moves them: {left}"
+        asked = self.stage.rows("select 1 from prompts where state in ('posting', 'open')")
+        assert not asked, "nobody moves a question"
         await self.settle()
         assert not self.stage.gateway.crashes
 
@@ -420,7 +455,7 @@ class TurnsTogether(RuleBasedStateMachine):
     def somebody_asks_in_a_thread(self, who: str, where: int) -> None:
         self.do(partial(self.play.ask, who, where))
 
-    @rule(who=PEOPLE, where=PICKS, name=st.sampled_from(["/stop", "/new"]), settles=SETTLES)
+    @rule(who=PEOPLE, where=PICKS, name=st.sampled_from(COMMANDS), settles=SETTLES)
     def somebody_commands(self, who: str, where: int, name: str, *, settles: bool) -> None:
         self.do(partial(self.play.command, who, where, name), settles=settles)
 
@@ -458,6 +493,10 @@ class TurnsTogether(RuleBasedStateMachine):
     @rule(settles=SETTLES)
     def the_gateway_takes_turns(self, *, settles: bool) -> None:
         self.do(self.play.open, settles=settles)
+
+    @rule(settles=SETTLES)
+    def the_gateway_waits_for_no_answer_any_more(self, *, settles: bool) -> None:
+        self.do(self.play.give_up, settles=settles)
 
     @rule()
     def time_passes(self) -> None:

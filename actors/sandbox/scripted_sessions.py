@@ -1,0 +1,58 @@
+"""The conversations of a scripted gateway: which exist, what they are called, what they hold."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from ..sessions.ports import RunStop
+
+__all__ = ["ScriptedSessions", "Session"]
+
+
+@dataclass
+class Session:
+    """A conversation of the gateway."""
+
+    token: str | None = None
+    message_ids: list[str] = field(default_factory=list)
+    """The messages its transcript holds, in order."""
+
+
+class ScriptedSessions:
+    """The part of the port `Gateway` that is about conversations."""
+
+    def __init__(self, sessions: dict[str, Session] | None) -> None:
+        """Take over the conversations of an earlier process; None: there was none."""
+        self.sessions = {} if sessions is None else sessions
+        """Conversations by key; a test may take one away, or put another in its place."""
+
+    def has_session(self, session_key: str) -> bool:
+        """Tell whether there is a conversation for this key."""
+        return session_key in self.sessions
+
+    async def session_token(self, session_key: str) -> str | None:
+        """Return what was stored with the conversation."""
+        session = self.sessions.get(session_key)
+        return session.token if session else None
+
+    async def keep_session_token(self, session_key: str, token: str) -> bool:
+        """Store a token with the conversation, if there is one."""
+        session = self.sessions.get(session_key)
+        if session is not None:
+            session.token = token
+        return session is not None
+
+    async def held_by_transcript(
+        self, session_key: str, message_ids: Collection[str]
+    ) -> frozenset[str]:
+        """Return which of these messages were turns of the conversation."""
+        session = self.sessions.get(session_key, Session())
+        return frozenset(message_ids) & frozenset(session.message_ids)
+
+    def take_out(self, session_key: str, message_id: str) -> RunStop:
+        """Take a message out of a transcript, if it is the last one there."""
+        held = self.sessions.get(session_key, Session()).message_ids
+        if message_id in held[:-1]:
+            return RunStop.LEFT_IN_TRANSCRIPT
+        if held and held[-1] == message_id:
+            held.pop()
+        return RunStop.ENDED

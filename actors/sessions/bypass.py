@@ -1,0 +1,135 @@
+"""What goes past a lane: commands, and what a run asks its person to say."""
+
+from ...store.turns import TurnRow
+from .admission import Admitted, Bypassed, Cause, Refused, command_in
+from .characters import trim
+from .correcting import Correcting
+from .dispatch import Dispatch
+from .holding import Holding
+from .journal import Draft
+from .lane import Lane
+from .mail import THREAD, NotStarted
+from .ports import HandOver, Question
+from .services import Services
+from .stopping import STOPPING_COMMANDS, stop_lane
+from .turn import TurnActor
+
+__all__ = ["Bypass"]
+
+APPROVALS = frozenset({"/approve", "/deny"})
+"""Commands that settle what a run waits for."""
+
+
+class Bypass:
+    """Gives to the gateway what cannot wait for a run; lives in the lane's mailbox."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a lane
+        self,
+        session_key: str,
+        lane: Lane,
+        *,
+        holding: Holding,
+        dispatch: Dispatch,
+        correcting: Correcting,
+        services: Services,
+    ) -> None:
+        """Go past one lane.
+
+        Args:
+            session_key: the gateway's key.
+            lane: its turns.
+            holding: what the session holds of the thread.
+            dispatch: makes of a turn what the gateway gets.
+            correcting: told when a command ends a turn it is at work on.
+            services: what the actors of the profile share.
+        """
+        self._key = session_key
+        self._lane = lane
+        self._holding = holding
+        self._dispatch = dispatch
+        self._correcting = correcting
+        self._services = services
+        self._journal = services.journal
+
+    def in_view_of_run(
+        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
+    ) -> Admitted | Bypassed | Refused:
+        """Look at a verdict beside the run that is under way in this lane.
+
+        What it asked its person, that person answers past the lane; an approval by anybody else
+        would be taken by the gateway for that person's.
+        """
+        running = self._lane.at_gateway()
+        if running is None:
+            return verdict
+        is_theirs = running.row.author_id == row.author_id
+        if isinstance(verdict, Bypassed) and not is_theirs:
+            name = verdict.command.split(maxsplit=1)[0].lower()
+            return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
+        if isinstance(verdict, Admitted) and is_theirs:
+            is_answer = Question.CHOICE in self._services.gateway.waits_for(self._key)
+            return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
+        return verdict
+
+    async def take(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
+        """Record that something goes past the lane, and let it go.
+
+        While the gateway is starting it takes nothing: then it waits, and goes out before
+        anything else. What a command ends in our own rows it ends at once.
+        """
+        waits = bool(self._lane.held()) or not self._services.gateway.is_open(self._key)
+        if waits:
+            turn.hold(draft, verdict)
+        else:
+            turn.judge(draft, verdict)
+            self._settle(draft, turn, verdict)
+        self._lane.keep(turn)
+        name = turn.row.command
+        corrections = self._correcting.corrections()
+        if name is not None and name[1:].lower() in STOPPING_COMMANDS:
+            stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
+        await draft.commit()
+        self._correcting.end_pauses(corrections)
+        if waits:
+            limit_s = self._services.limits.gate_wait_s
+            reminder = NotStarted(turn.row.message_id, turn.row.attempt)
+            self._services.tell_later(limit_s, THREAD, self._key, reminder)
+            await self.release()
+        else:
+            await self._give(turn, verdict.command)
+
+    async def release(self) -> None:
+        """Let go, in order, what waited for the gateway's start; nothing while it is starting."""
+        for turn in self._lane.held():
+            if not self._services.gateway.is_open(self._key):
+                return
+            text = self._text_of(turn)
+            draft = self._journal.draft()
+            turn.let_past(draft)
+            self._lane.keep(turn)
+            await draft.commit()
+            await self._give(turn, text)
+
+    def _text_of(self, turn: TurnActor) -> str:
+        """Return what the gateway gets as the message, as admission would."""
+        body = turn.row.body or ""
+        login = self._services.directory.account.login
+        command = None if turn.row.cause == Cause.STRANGER.value else command_in(body, login)
+        return command or trim(body)
+
+    def _settle(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
+        """Plan what an answer of the person whose turn waits settles."""
+        running = self._lane.at_gateway()
+        if running is None or running.row.author_id != turn.row.author_id:
+            return
+        # What the gateway gave up meanwhile is not answered any more.
+        running.asking.look(draft, self._services.gateway.waits_for(self._key))
+        running.asking.answer(draft, turn.row.author_id, verdict.command)
+
+    async def _give(self, turn: TurnActor, text: str) -> None:
+        order = await self._dispatch.order(turn, text)
+        taken = await self._services.gateway.hand_over(order)
+        if taken is HandOver.NOT_TAKEN:
+            lost = self._journal.draft()
+            turn.fail(lost, "not_taken")
+            await lost.commit()
