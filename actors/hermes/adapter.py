@@ -57,6 +57,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     SUPPORTS_MESSAGE_EDITING = False  # everybody would see "edited"; parts are the outbox's
     splits_long_messages = True
     supports_code_blocks = True
+    interactive_resume = False
+    """A run that is resumed after a restart goes on with the question. Where this is True, the
+    agent is told to say that the session was restored, and to leave the question alone."""
 
     def __init__(
         self, config: PlatformConfig, load_desk: LoadDesk, session_ends: SessionEnds

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import anyio
 from anyio.abc import TaskGroup
@@ -23,6 +24,7 @@ from ..sessions.ports import (
     RunStop,
     TurnOrder,
 )
+from ..sessions.remains import Remains
 from .scripted_questions import ScriptedQuestions
 from .scripted_sessions import ScriptedSessions, Session
 
@@ -135,8 +137,7 @@ class ScriptedGateway(ScriptedSessions):
         order the agent is silent.
         """
         self.desk.run_started(session_key, None)
-        slot = _Slot(None)
-        self._running.setdefault(session_key, []).append(slot)
+        slot = self._open_slot(session_key, None)
         self._tasks.start_soon(self._resume, session_key, order, slot)
 
     def dies(self) -> None:
@@ -162,6 +163,12 @@ class ScriptedGateway(ScriptedSessions):
         """Tell whether this account may talk to the agent."""
         del place
         return author_id in self._allowed or author_id in self._resolved
+
+    async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
+        """Return what is left of a turn of an earlier process; what runs by now was resumed."""
+        if self._running.get(session_key):
+            return Remains.RESUMES
+        return await super().remains_of(session_key, message_id, since=since)
 
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
@@ -196,8 +203,7 @@ class ScriptedGateway(ScriptedSessions):
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
-        slot = _Slot(order.message_id)
-        self._running.setdefault(key, []).append(slot)
+        slot = self._open_slot(key, order.message_id)
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
         self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
@@ -246,6 +252,11 @@ class ScriptedGateway(ScriptedSessions):
             message = "no desk is served"
             raise LookupError(message)
         return self._desk
+
+    def _open_slot(self, key: str, message_id: str | None) -> _Slot:
+        slot = _Slot(message_id)
+        self._running.setdefault(key, []).append(slot)
+        return slot
 
     async def _run(self, key: str, order: TurnOrder, slot: _Slot) -> None:
         with self._reported(key, slot):
