@@ -276,15 +276,15 @@ class GatewayPort:
         That happens while it resumes a turn after a restart, and for runs of an adapter object
         that was replaced.
         """
-        if not self._is_running(session_key):
+        if not _is_running(self._adapter.gateway_runner, session_key):
             self._slot_held_since.pop(session_key, None)
             return False
         now = self._monotonic()
         return now - self._slot_held_since.setdefault(session_key, now) < DEAD_SLOT_S
 
-    def _is_running(self, session_key: str) -> bool:
-        runner = self._adapter.gateway_runner
-        ask = getattr(runner, "_is_session_running", None)
-        if ask is not None:
-            return bool(ask(session_key))
-        return session_key in getattr(runner, "_running_agents", ())  # 0.19
+
+def _is_running(runner: object, session_key: str) -> bool:
+    ask = getattr(runner, "_is_session_running", None)
+    if ask is not None:
+        return bool(ask(session_key))
+    return session_key in getattr(runner, "_running_agents", ())  # 0.19

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 import anyio
 from anyio.abc import TaskGroup
@@ -24,7 +23,6 @@ from ..sessions.ports import (
     RunStop,
     TurnOrder,
 )
-from ..sessions.remains import Remains
 from .scripted_questions import ScriptedQuestions
 from .scripted_sessions import ScriptedSessions, Session
 
@@ -163,12 +161,6 @@ class ScriptedGateway(ScriptedSessions):
         """Tell whether this account may talk to the agent."""
         del place
         return author_id in self._allowed or author_id in self._resolved
-
-    async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
-        """Return what is left of a turn of an earlier process; what runs by now was resumed."""
-        if self._running.get(session_key):
-            return Remains.RESUMES
-        return await super().remains_of(session_key, message_id, since=since)
 
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now."""
