@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from ..store.database import StoreError, open_database
+from ..store.folder_lock import hold_folder
 from ..store.salvage import salvage
 from .chatto.client import ChattoServer
 from .chatto.credential import Credential, Password, Token
@@ -51,6 +52,7 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         ),
         open_state=lambda: open_state(profile.state_path),
         clock=SystemClock(),
+        hold_state=lambda: hold_folder(profile.state_path.parent),
     )
     return SessionsDesk(equipment, gateway)
 

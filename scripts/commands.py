@@ -48,6 +48,14 @@ COMMANDS = (
         at_root=False,
     ),
     Command(
+        "campaign",
+        "campaign [--kills N] [--gateway N] [--seed S]",
+        "kills the plugin at every await point, and compares what the server and the store say",
+        Packages.RUNNING,
+        "hermes_chatto.actors.sandbox.campaign",
+        at_root=False,
+    ),
+    Command(
         "test",
         "test [pytest arguments]",
         "the whole suite with its coverage; with arguments, what they select and no coverage",

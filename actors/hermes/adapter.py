@@ -57,6 +57,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     SUPPORTS_MESSAGE_EDITING = False  # everybody would see "edited"; parts are the outbox's
     splits_long_messages = True
     supports_code_blocks = True
+    interactive_resume = False  # else a resumed run reports the restart and leaves its question
 
     def __init__(
         self, config: PlatformConfig, load_desk: LoadDesk, session_ends: SessionEnds
@@ -91,7 +92,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         """Whether the connection is being opened again; the gateway shows it as retrying."""
         return self._port is not None and self._port.is_lost
 
-    async def connect(self, *, is_reconnect: bool = False) -> bool:
+    async def connect(self, *, is_reconnect: bool = False) -> bool:  # noqa: ARG002 - either way
         """Start the sessions and the connection.
 
         Returns:
@@ -99,7 +100,6 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             when the state file is locked or its disk full: then the gateway tries again.
             An unreachable server is no such case: it is tried again without the gateway.
         """
-        del is_reconnect  # what a gap hid is read either way
         try:
             settings = self._settings()
         except SettingsError as error:

@@ -4,13 +4,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Coroutine
+from datetime import datetime
 
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 
 from ..sessions.facts import Place
 from ..sessions.ports import ConnectionReport, HandOver, Question, RunStop, TurnOrder
+from ..sessions.remains import Remains
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
+from .leftovers import Leftovers
 from .questions import questions_of, take_back
 from .ready_watch import ReadyWatch
 from .run_control import RunControl
@@ -56,6 +59,9 @@ class GatewayPort:
         self._is_lost = False
         self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
+        self._leftovers = Leftovers(adapter)
+        self.owed_answers = self._leftovers.owed_answers
+        self.call_off_resumption = self._leftovers.call_off_resumption
         self._runs = Runs(adapter, take_back, monotonic)
         self._control = RunControl(adapter, self._runs)
         self._watch = ReadyWatch(self._is_free, tell_ready)
@@ -122,6 +128,12 @@ class GatewayPort:
     ) -> frozenset[str]:
         """Return which of these messages the transcript of the session has as its turns."""
         return await self._conversations.holds(session_key, message_ids)
+
+    async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
+        """Return what is left of a turn that an earlier process handed over."""
+        if self._is_guarded(session_key) or self._is_slot_held(session_key):
+            return Remains.RESUMES  # and runs by now: we may be late
+        return await self._leftovers.of(session_key, message_id, since)
 
     def is_ready(self, session_key: str) -> bool:
         """Tell whether an event for this key would be run now; else watch it until it would."""
@@ -264,15 +276,15 @@ class GatewayPort:
         That happens while it resumes a turn after a restart, and for runs of an adapter object
         that was replaced.
         """
-        if not self._is_running(session_key):
+        if not _is_running(self._adapter.gateway_runner, session_key):
             self._slot_held_since.pop(session_key, None)
             return False
         now = self._monotonic()
         return now - self._slot_held_since.setdefault(session_key, now) < DEAD_SLOT_S
 
-    def _is_running(self, session_key: str) -> bool:
-        runner = self._adapter.gateway_runner
-        ask = getattr(runner, "_is_session_running", None)
-        if ask is not None:
-            return bool(ask(session_key))
-        return session_key in getattr(runner, "_running_agents", ())  # 0.19
+
+def _is_running(runner: object, session_key: str) -> bool:
+    ask = getattr(runner, "_is_session_running", None)
+    if ask is not None:
+        return bool(ask(session_key))
+    return session_key in getattr(runner, "_running_agents", ())  # 0.19

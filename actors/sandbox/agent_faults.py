@@ -4,20 +4,25 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from .server.faults import Call, Delivery, NoFaults
+from .server.faults import Call, Delivery
 from .server.pb import Proto
 from .server.refusals import Code, RefusedError
+from .server.switches import Switchboard
 
 __all__ = ["AgentFaults"]
 
 POST = "MessageService/CreateMessage"
 
 
-class AgentFaults(NoFaults):
-    """Stands between the server and the agent's account; disturbs nothing until told to."""
+class AgentFaults(Switchboard):
+    """Stands between the server and the agent's account; disturbs nothing until told to.
+
+    A switchboard besides: whatever is put on it strikes, too.
+    """
 
     def __init__(self) -> None:
         """Disturb nothing yet."""
+        super().__init__()
         self.before: list[Code | None] = []
         """Refusals of posts without anything being posted, once each, in order; None: none."""
         self.after: list[Code] = []
@@ -39,14 +44,14 @@ class AgentFaults(NoFaults):
     async def applying(self, call: Call, apply: Callable[[], Awaitable[Proto]]) -> Proto:
         """Wait, refuse before or refuse after, as planned."""
         if call.user_id != self.agent_id:
-            return await apply()
+            return await super().applying(call, apply)
         await anyio.sleep(self.delays.get(call.name, 0))
         if call.name in self.refused:
             raise RefusedError(self.refused[call.name], self.says)
         is_post = call.name == POST
         if is_post and self.before and (code := self.before.pop(0)):
             raise RefusedError(code, self.says)
-        answer = await apply()
+        answer = await super().applying(call, apply)
         await anyio.sleep(self.slow_answers.get(call.name, 0))
         if is_post and self.after:
             raise RefusedError(self.after.pop(0), self.says)
@@ -59,6 +64,6 @@ class AgentFaults(NoFaults):
         is_ours = delivery.user_id == self.agent_id
         if is_ours and delivery.kind in self.withheld:
             return
-        await send(delivery.encoded)
+        await super().delivering(delivery, send)
         if is_ours and delivery.kind in self.repeated:
-            await send(delivery.encoded)
+            await super().delivering(delivery, send)

@@ -135,8 +135,7 @@ class ScriptedGateway(ScriptedSessions):
         order the agent is silent.
         """
         self.desk.run_started(session_key, None)
-        slot = _Slot(None)
-        self._running.setdefault(session_key, []).append(slot)
+        slot = self._open_slot(session_key, None)
         self._tasks.start_soon(self._resume, session_key, order, slot)
 
     def dies(self) -> None:
@@ -196,8 +195,7 @@ class ScriptedGateway(ScriptedSessions):
         if self._running.get(key):
             return HandOver.FOLDED
         self.orders.append(order)
-        slot = _Slot(order.message_id)
-        self._running.setdefault(key, []).append(slot)
+        slot = self._open_slot(key, order.message_id)
         self.most_at_once = max(self.most_at_once, len(self._running[key]))
         self._tasks.start_soon(self._run, key, order, slot)
         return HandOver.TAKEN
@@ -246,6 +244,11 @@ class ScriptedGateway(ScriptedSessions):
             message = "no desk is served"
             raise LookupError(message)
         return self._desk
+
+    def _open_slot(self, key: str, message_id: str | None) -> _Slot:
+        slot = _Slot(message_id)
+        self._running.setdefault(key, []).append(slot)
+        return slot
 
     async def _run(self, key: str, order: TurnOrder, slot: _Slot) -> None:
         with self._reported(key, slot):

@@ -1,9 +1,11 @@
-"""The conversations of a scripted gateway: which exist, what they are called, what they hold."""
+"""The conversations of a scripted gateway, and what is left of their runs after a restart."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from ..sessions.ports import RunStop
+from ..sessions.remains import Remains
 
 __all__ = ["ScriptedSessions", "Session"]
 
@@ -15,15 +17,21 @@ class Session:
     token: str | None = None
     message_ids: list[str] = field(default_factory=list)
     """The messages its transcript holds, in order."""
+    owed: list[str] = field(default_factory=list)
+    """Answers that may be handed over again."""
+    remains: Remains | None = None
+    """What is left of the turn an earlier process had; None: what the transcript says."""
 
 
 class ScriptedSessions:
     """The part of the port `Gateway` that is about conversations."""
 
-    def __init__(self, sessions: dict[str, Session] | None) -> None:
+    def __init__(self, sessions: "dict[str, Session] | None") -> None:
         """Take over the conversations of an earlier process; None: there was none."""
         self.sessions = {} if sessions is None else sessions
         """Conversations by key; a test may take one away, or put another in its place."""
+        self.called_off: list[str] = []
+        """Keys that are not to be resumed."""
 
     def has_session(self, session_key: str) -> bool:
         """Tell whether there is a conversation for this key."""
@@ -56,3 +64,18 @@ class ScriptedSessions:
         if held and held[-1] == message_id:
             held.pop()
         return RunStop.ENDED
+
+    async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
+        """Return what a test planned, else what the transcript says."""
+        del since
+        session = self.sessions.get(session_key, Session())
+        is_held = message_id in session.message_ids
+        return session.remains or (Remains.HOLDS if is_held else Remains.NOTHING)
+
+    async def owed_answers(self, session_key: str) -> Sequence[str]:
+        """Return the answers of this key that may be handed over again."""
+        return self.sessions.get(session_key, Session()).owed
+
+    async def call_off_resumption(self, session_key: str) -> None:
+        """Take down that the key is not to be resumed."""
+        self.called_off.append(session_key)

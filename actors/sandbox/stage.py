@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from sqlite_utils import Database
 
 from ...store.database import open_database
+from ...store.folder_lock import hold_folder
 from ..chatto.client import ChattoServer
 from ..chatto.credential import Credential, Password
 from ..chatto.limits import Limits as EdgeLimits
@@ -140,6 +141,7 @@ class Colleague:
             limits=self.script.limits,
             open_state=self._open_state,
             clock=self.script.clock,
+            hold_state=lambda: hold_folder(self.state_path.parent),
         )
         desk = SessionsDesk(equipment, gateway)
         gateway.serve(desk)

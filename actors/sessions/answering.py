@@ -3,6 +3,7 @@
 import logging
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...store import outbox, turns
 from ...store.outbox import PartRow
@@ -10,6 +11,7 @@ from ..runtime.clock import utc_text
 from .bodies import Bodies
 from .journal import Draft
 from .mail import DELIVERY, Answer, Send
+from .owed import OwedAnswers
 from .ports import DeliveryResult, DeliveryState, Outgoing
 from .repetition import KEPT, digest_of, ends_in, written
 from .services import Services
@@ -40,6 +42,7 @@ class Answering:
         """Use what the actors of the profile share."""
         self._services = services
         self._journal = services.journal
+        self._owed = OwedAnswers(services)
         self._bodies = Bodies(services.directory)
 
     async def post(self, mail: Answer, turn: TurnActor | None) -> None:
@@ -56,6 +59,8 @@ class Answering:
         if again:
             await self._send_again(mail, again)
             return
+        outgoing = await self._owed.as_answer(outgoing, turn)
+        mail = replace(mail, outgoing=outgoing)
         bodies = await self._bodies.of(outgoing.text)
         is_commands = await self._command_of(outgoing, turn) is not None
         owner = turn if outgoing.job_id is None and not is_commands else None

@@ -22,6 +22,7 @@ from .mail import (
     RunEnded,
     RunStarted,
     Send,
+    TakeStock,
 )
 from .receipt import receipt_of_unread
 from .services import Services
@@ -71,6 +72,8 @@ class DeadLetters:
                 await self._fail(mail.row.message_id, reason)
             elif address.kind == THREAD:
                 await self._fail_in_lane(address.key, _message_about(mail), reason)
+            if isinstance(mail, TakeStock):
+                mail.promise.keep(None)  # no start waits for a lane that is broken
 
     async def _fail(self, message_id: str, reason: str) -> None:
         """End a turn; its lane, made anew from the rows, goes on with the next one."""

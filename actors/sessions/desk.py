@@ -2,16 +2,19 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
+import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
 
 from ...store import glossary, ignored
 from ...store.custody import Custodian
 from ...store.database import Database, StoreError
+from ...store.folder_lock import FolderTakenError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost
@@ -95,6 +98,9 @@ class Equipment:
     open_state: Callable[[], Database]
     """Opens the state file; runs in the store's thread."""
     clock: Clock
+    hold_state: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Keeps every other process off the state file for the time of a block; runs in a thread.
+    Raises: FolderTakenError, OSError."""
 
 
 class SessionsDesk:
@@ -124,6 +130,8 @@ class SessionsDesk:
         """
         try:
             await self._host.start()
+        except FolderTakenError as error:
+            raise StateUnusableError(str(error)) from error
         except StoreError as error:
             raise StateUnusableError(str(error), may_pass=error.may_pass) from error
         except OUTAGE as error:
@@ -202,6 +210,7 @@ class SessionsDesk:
 
     async def _open(self, tasks: TaskGroup) -> None:
         equipment = self._equipment
+        await tasks.start(self._hold_state)
         store = StoreThread(
             Custodian(equipment.open_state, equipment.clock.now),
             opening_patience_s=LOCK_AT_START_S,
@@ -241,12 +250,21 @@ class SessionsDesk:
             directory=Directory(equipment.server),
             opened_at=journal.now(),
         )
-        kinds.update(self._kinds(services, Recovery(services, left_at)))
+        recovery = Recovery(services, left_at)
+        kinds.update(self._kinds(services, recovery))
         if equipment.policy.signs != NO_SIGNS:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
+        await recovery.ask_gateway()
         services.tell(CONNECTION, equipment.scope, Start())
         tasks.start_soon(prune_now_and_then, services, self._first_outcome)
+
+    async def _hold_state(self, *, task_status: TaskStatus[None]) -> None:
+        """Hold the state file as long as anything of ours runs."""
+        with ExitStack() as stack:
+            await anyio.to_thread.run_sync(stack.enter_context, self._equipment.hold_state())
+            task_status.started()
+            await anyio.sleep_forever()
 
     def _kinds(self, services: Services, recovery: Recovery) -> dict[str, Kind]:
         """Say how actors of each kind are made."""

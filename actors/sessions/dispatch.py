@@ -98,6 +98,8 @@ class Dispatch:
         is_busy = self._lane.at_gateway() is not None or self._lane.held()
         if turn is None or is_busy:
             return None
+        if not self._services.lanes_open.is_set():
+            return None  # the server cannot be read yet; every lane is looked at once it can
         if not self._services.gateway.is_ready(self._key):
             return None
         return turn if self._services.slots.take(self._key) else None

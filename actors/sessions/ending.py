@@ -48,9 +48,7 @@ class Ending:
 
     async def without_run(self, draft: Draft, turn: TurnActor) -> None:
         """Plan the end of a turn that no run of the gateway will end any more."""
-        if turn.state == "interrupted":
-            turn.fail(draft, "not_resumed")
-        elif turn.state == "stopping":
+        if turn.state == "stopping":
             turn.end_run(draft, RunOutcome.CANCELLED)
         elif turn.state == "processing":
             # The gateway put it off, and then let go of it; of that it reports nothing.

@@ -216,6 +216,17 @@ class LookAtQuestions:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeStock:
+    """Command: ask the gateway what it still has of the turns an earlier process handed over.
+
+    Before it resumes anything itself; nothing goes out yet.
+    """
+
+    promise: Promise[None]
+    """Kept when that is known, and recorded."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recover:
     """Command: go on with what an earlier process left in this lane."""
 
@@ -234,6 +245,7 @@ ThreadMail: TypeAlias = (
     | DeliveryEnded
     | QuestionPosted
     | LookAtQuestions
+    | TakeStock
     | Recover
 )
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from .facts import Account, Message, Page, Person, Place, Room
 from .outgoing import DeliveryResult, DeliveryState, Outgoing, Question
+from .remains import Remains
 from .stream_events import StreamEvent
 
 __all__ = [
@@ -251,6 +252,18 @@ class Gateway(Protocol):
         self, session_key: str, message_ids: Collection[str]
     ) -> frozenset[str]:
         """Return which of these messages the transcript of the session has as its turns."""
+        ...
+
+    async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
+        """Return what is left of a turn an earlier process handed over at `since` or later."""
+        ...
+
+    async def owed_answers(self, session_key: str) -> Sequence[str]:
+        """Return the answers of this key that the gateway may hand over again."""
+        ...
+
+    async def call_off_resumption(self, session_key: str) -> None:
+        """Have the gateway not resume this key at its start; done already, it changes nothing."""
         ...
 
     def is_ready(self, session_key: str) -> bool:

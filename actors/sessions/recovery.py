@@ -3,12 +3,16 @@
 import logging
 from datetime import datetime, timedelta
 
+import anyio
+
 from ...machines.prompt import Withdrawal
 from ...store import outbox, prompts, transitions, turns
 from ..runtime.clock import utc_text
 from .journal import Journal
-from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send
+from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send, TakeStock
+from .promise import Promise
 from .services import Services
+from .turn import AT_GATEWAY
 
 __all__ = ["Recovery", "ended_at", "withdraw_questions"]
 
@@ -19,10 +23,10 @@ UNSIGNED_FOR = timedelta(minutes=1)
 
 
 class Recovery:
-    """Done once per start, as soon as the server can be read."""
+    """Done once per start: the gateway's part at once, ours when the server can be read."""
 
     def __init__(self, services: Services, left_at: datetime | None) -> None:
-        """Wait for the first live connection.
+        """Wait to be told.
 
         Args:
             services: what the actors of the profile share.
@@ -31,6 +35,26 @@ class Recovery:
         self._services = services
         self._left_at = left_at
         self._is_due = True
+
+    async def ask_gateway(self) -> None:
+        """Have the lanes learn what the gateway still has of their turns.
+
+        Done before the gateway is told that we are connected: only then does it hand over what
+        it owes and resume what it was at, and both would change its answer.
+        """
+        services = self._services
+        scope = services.journal.scope
+        rows = await services.journal.read(lambda db: turns.not_closed(db, scope))
+        lanes = {row.session_key for row in rows if row.state in AT_GATEWAY}
+        asked: list[Promise[None]] = []
+        for session_key in sorted(lanes):
+            asked.append(Promise())
+            await services.send(THREAD, session_key, TakeStock(asked[-1]))
+        with anyio.move_on_after(services.limits.asking_wait_s) as limit:
+            for promise in asked:
+                await promise.wait()
+        if limit.cancelled_caught:
+            log.warning("the gateway was not asked about all of its runs in time")
 
     async def run(self) -> None:
         """Tell every actor whose rows say that something is still to be done, the first time.
@@ -41,6 +65,8 @@ class Recovery:
             SupervisorClosedError: the profile is being stopped.
         """
         if self._is_due:
+            # Before the lanes are told: each then looks once whether its next turn can go out.
+            self._services.lanes_open.set()
             await _recover(self._services, self._left_at)
             self._is_due = False
 

@@ -63,6 +63,13 @@ class Limits:
     """No wait before the stream is opened again is longer, whatever the server asks for."""
     outage_wait_s: float = 300.0
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
+    asking_wait_s: float = 5.0
+    """How long a start waits for the gateway's answers about the runs of before."""
+    owed_wait_s: float = 180.0
+    """How long an answer is waited for that the gateway owes since before a restart: it tries at
+    once, after 30 s and after 120 s. Source: Hermes 0.22, gateway/delivery_ledger.py."""
+    owed_look_s: float = 5.0
+    """Pause between two looks whether it still owes it."""
     parallel_turns: int = 16
     """Turns at the gateway at once, commands apart; the others wait."""
     waiting_turns: int = 100
@@ -169,6 +176,8 @@ class Services:
     own_posts: OwnPosts = field(default_factory=OwnPosts)
     no_signs: set[str] = field(default_factory=set)
     """Rooms in which reactions were refused: not tried again before the next start."""
+    lanes_open: anyio.Event = field(default_factory=anyio.Event)
+    """Set when what an earlier process left is known: from then on turns go to the gateway."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
     slots: Slots = field(init=False)

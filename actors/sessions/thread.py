@@ -6,15 +6,15 @@ from typing import assert_never
 
 from ...store import prompts, room_sessions, threads, turns
 from ...store.threads import ThreadRow
-from .admission import Admitted, Bypassed, Cause, Refused
+from .admission import Admitted, Bypassed, Refused
 from .answering import Answering
 from .bypass import Bypass
 from .correcting import Correcting
 from .dispatch import Dispatch
 from .ending import Ending
 from .holding import Holding
-from .journal import Draft
 from .lane import Lane
+from .legacy import Legacy
 from .limit_notices import LimitNotices
 from .mail import (
     Answer,
@@ -31,6 +31,7 @@ from .mail import (
     RunEnded,
     RunStarted,
     RunStopped,
+    TakeStock,
     ThreadMail,
 )
 from .notices import LANE_FULL, Notices
@@ -81,6 +82,7 @@ class ThreadActor:
         )
         self._questions = Questions(session_key, self._lane, services)
         self._ending = Ending(self._lane, self._answering)
+        self._legacy = Legacy(session_key, self._holding, self._answering, self._ending, services)
 
     @classmethod
     async def load(cls, session_key: str, services: Services) -> "ThreadActor":
@@ -132,6 +134,8 @@ class ThreadActor:
                 await self._delivery_ended(mail)
             case QuestionPosted() | LookAtQuestions():
                 await self._ask(mail)
+            case TakeStock():
+                await self._take_stock(mail)
             case Recover():
                 await self._recover()
             case _:
@@ -237,6 +241,9 @@ class ThreadActor:
         if turn is not None and self._services.gateway.is_ready(self._key):
             if self._correcting.awaits_stop(turn):
                 self._correcting.stop(turn)
+            elif turn.state == "interrupted":
+                await self._legacy.without_run(draft, turn)
+                self._lane.keep(turn)
             else:
                 await self._ending.without_run(draft, turn)
         await self._dispatch.pump(draft)
@@ -261,30 +268,20 @@ class ThreadActor:
 
     # --- after a restart ----------------------------------------------------------------------
 
-    async def _recover(self) -> None:
-        """Go on where an earlier process ended.
-
-        What waited goes on waiting, if its author still may speak; a command that did is
-        refused. What the gateway had is interrupted: it resumes such runs by itself, or never.
-        """
+    async def _take_stock(self, mail: TakeStock) -> None:
+        """Learn what the gateway still has of what an earlier process handed over."""
         draft = self._journal.draft()
         for turn in self._lane:
-            if turn.state in {"admitted", "queued"}:
-                self._recheck(draft, turn)
-            elif turn.state == "held":
-                is_strangers = turn.row.cause == Cause.STRANGER.value
-                turn.refuse(draft, "author_not_allowed" if is_strangers else "command")
-            elif turn.state in {"handed", "processing"}:
-                turn.interrupt(draft, "process_ended")
-            elif turn.state == "folded":
-                turn.fail(draft, "process_died")
+            await self._legacy.take_stock(draft, turn)
+            self._lane.keep(turn)
+        await draft.commit()
+        mail.promise.keep(None)
+
+    async def _recover(self) -> None:
+        """Go on where an earlier process ended, now that the server can be read."""
+        draft = self._journal.draft()
+        for turn in self._lane:
+            self._legacy.take_up(draft, turn)
             self._lane.keep(turn)
         await draft.commit()
         await self._key_ready()
-
-    def _recheck(self, draft: Draft, turn: TurnActor) -> None:
-        if not self._services.gateway.may_speak(turn.row.author_id, turn.place):
-            turn.refuse(draft, "author_not_allowed")
-            self._holding.skip(draft, turn, "author_not_allowed")
-        elif turn.state == "admitted":
-            turn.enqueue(draft)

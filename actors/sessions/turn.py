@@ -133,9 +133,11 @@ class TurnActor:
             session_token=thread.session_token,
         )
 
-    def undo(self, draft: Draft, event: str, ev: object = None) -> None:
+    def undo(
+        self, draft: Draft, event: str, ev: object = None, *, reason: str | None = None
+    ) -> None:
         """Plan a step after which no conversation holds the turn."""
-        self._step(draft, event, ev, session_token=None)
+        self._step(draft, event, ev, reason=reason, session_token=None)
 
     def fold(self, draft: Draft, carrier_id: str) -> None:
         """Plan that the gateway took it into a run of its own."""

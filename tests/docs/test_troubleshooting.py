@@ -42,6 +42,7 @@ from hermes_chatto.actors.sessions.ports import Outgoing
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.store.custody import Custodian
 from hermes_chatto.store.database import FileLockedError, StoreError, open_database
+from hermes_chatto.store.folder_lock import FolderLock, FolderTakenError, hold_folder
 from hermes_chatto.store.state_errors import not_writable
 from hermes_chatto.tests.docs.documents import text_of
 
@@ -114,6 +115,9 @@ def of_state(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
             open_database(damaged, now=NOW, busy_timeout_s=0)
     connection.close()
     yield str(locked.value)
+    with hold_folder(folder), pytest.raises(FolderTakenError) as taken:
+        FolderLock(folder).acquire()
+    yield str(taken.value)
     damaged.write_bytes(b"no database at all" * 100)
     with caplog.at_level(logging.WARNING):
         open_state(damaged).conn.close()

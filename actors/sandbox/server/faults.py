@@ -12,6 +12,16 @@ from typing import Protocol
 from .pb import Proto
 
 
+class StreamCutError(Exception):
+    """Raised around a frame: the stream ends here."""
+
+    def __init__(self, close_code: int | None = None, reason: str = "") -> None:
+        """End it with a closing handshake; code None: with the bare end of the connection."""
+        super().__init__(f"{close_code} {reason}")
+        self.close_code = close_code
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One RPC that passed authentication and field rules."""
@@ -57,7 +67,11 @@ class Faults(Protocol):
     async def delivering(
         self, delivery: Delivery, send: Callable[[bytes], Awaitable[None]]
     ) -> None:
-        """Stand around one realtime frame: `await send(delivery.encoded)` writes it."""
+        """Stand around one realtime frame: `await send(delivery.encoded)` writes it.
+
+        Raises:
+            StreamCutError: the stream is to end here.
+        """
         ...
 
 

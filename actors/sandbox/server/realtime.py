@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from . import frames
 from .accounts import Account
 from .credentials import SESSION_COOKIE
-from .faults import Delivery, Faults
+from .faults import Delivery, Faults, StreamCutError
 from .feed import Ending, Stream
 from .frames import Frame
 from .ids import IdKind
@@ -28,7 +28,7 @@ HANDSHAKE_S = 10.0  # for each of the client's two first frames
 WRITE_S = 10.0  # for one frame; a client that does not read for so long is cut
 STALL_S = 1.0  # a write that takes longer means that the client had stopped reading
 BACKLOG = 256  # frames that may wait behind such a write
-PROTOCOL_ERROR, POLICY_VIOLATION = 1002, 1008
+PROTOCOL_ERROR, POLICY_VIOLATION, ABNORMAL = 1002, 1008, 1006
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,12 @@ class _Connection:
     async def send(self, frame: Frame) -> None:
         """Write one frame."""
         delivery = Delivery(self.user_id, frame.kind, frame.encoded)
-        await self._faults.delivering(delivery, self.socket.send_bytes)
+        try:
+            await self._faults.delivering(delivery, self.socket.send_bytes)
+        except StreamCutError as cut:
+            if cut.close_code is not None:
+                await self.socket.close(cut.close_code, cut.reason)
+            raise WebSocketDisconnect(cut.close_code or ABNORMAL) from cut
 
     async def write(self, stream: Stream) -> None:
         """Write what waits until the stream ends or the client reads no more.

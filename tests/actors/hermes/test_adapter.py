@@ -171,6 +171,14 @@ async def test_unusable_settings_end_in_one_line(
     assert record.exc_info is None
 
 
+def test_a_resumed_run_goes_on_with_its_question(desk: WritingDesk) -> None:
+    """Else the gateway has the agent report the restart, and leave the question alone.
+
+    Source: Hermes 0.22, gateway/run.py:build_resume_recovery_note.
+    """
+    assert adapter_for(desk).interactive_resume is False
+
+
 async def test_a_state_file_that_cannot_be_used_ends_in_one_line(desk: WritingDesk) -> None:
     """The gateway lives on without the platform."""
     desk.start_error = StateUnusableError("the folder chatto cannot be written: change its owner")

@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
@@ -44,6 +45,17 @@ async def test_a_state_file_in_no_usable_folder_is_said_plainly(
     async with open_colleague(is_started=False) as colleague:
         with pytest.raises(StateUnusableError, match="chatto"):
             await colleague.starts()
+
+
+async def test_a_second_gateway_on_a_profile_is_refused(open_colleague: Open) -> None:
+    """It would answer everything a second time; after a stop it may have the profile."""
+    async with open_colleague() as colleague:
+        second = replace(colleague, _desk=None)
+        with pytest.raises(StateUnusableError, match="one gateway at a time"):
+            await second.starts()
+        await colleague.stops()
+        await second.starts()
+        await second.stops()
 
 
 class Hurried(SystemClock):

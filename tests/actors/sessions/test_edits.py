@@ -12,6 +12,7 @@ from hermes_chatto.actors.sandbox.server.rows import Message
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import EditedUnseen, Policy, Revisions
 from hermes_chatto.actors.sessions.ports import Question, TurnOrder
+from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.actors.sessions.services import Limits
 
 ALLOWED = ("alice", "bob")
@@ -659,8 +660,9 @@ class TestBeforeTheGatewayResumes:
             m1 = await colleague.says("alice", "@hermes slow one")
             await colleague.until_state(m1, "processing")
             (old,) = colleague.gateway.orders
-            (key,) = colleague.sessions
+            ((key, session),) = colleague.sessions.items()
             await colleague.dies()
+            session.remains = Remains.RESUMES
             await colleague.starts(replace(colleague.script, is_gate_open=False))
             await colleague.until_state(m1, "interrupted")
             if what == "edit":

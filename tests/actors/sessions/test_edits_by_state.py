@@ -11,6 +11,7 @@ from hermes_chatto.actors.sandbox.server.frames import Event
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import Policy, Revisions, Signs
 from hermes_chatto.actors.sessions.ports import HandOver, TurnOrder
+from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.machines.turn import TurnChart
 from hermes_chatto.machines.turn_edits import AFTER_DELETION, AFTER_EDIT, cells
 
@@ -150,6 +151,8 @@ async def interrupted(colleague: Colleague) -> str:
     message = await asked(colleague, "slow", "processing")
     await settled_signs(colleague, message)
     await colleague.dies()
+    for session in colleague.sessions.values():
+        session.remains = Remains.RESUMES
     await colleague.starts(replace(colleague.script, is_gate_open=False))
     await colleague.until_state(message, "interrupted")
     return message

@@ -17,6 +17,7 @@ from hermes_chatto.actors.sessions.ports import (
     Post,
     TurnOrder,
 )
+from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.stream_events import StreamEvent
 
@@ -237,6 +238,8 @@ async def test_a_turn_that_cannot_be_taken_up_fails(open_colleague: Open) -> Non
         await colleague.until_state(m2, "queued")
         await colleague.dies()
         break_rows(colleague, "new.state = 'interrupted'")
+        (session,) = colleague.sessions.values()
+        session.remains = Remains.RESUMES
         await colleague.starts(Script(limits=QUICK))
         await colleague.until_state(m2, "answered")
 

@@ -1,0 +1,52 @@
+"""Every known point is a target before any is one again."""
+
+from random import Random
+
+from hermes_chatto.actors.sandbox.campaign.points import Edge, Point
+from hermes_chatto.actors.sandbox.campaign.targets import Targets
+
+POINTS = [Point(edge, place) for edge in Edge for place in ("a:1", "b:2")]
+
+
+def test_each_point_comes_once_in_a_round() -> None:
+    """And no later pass than was seen."""
+    targets, chance = Targets(), Random(1)  # noqa: S311 - a play
+    targets.learn(((point, 3) for point in POINTS), 4)
+    found = [targets.next(chance) for _ in POINTS]
+    again = targets.next(chance)
+
+    assert {each.point for each in found if each} == set(POINTS)
+    assert {(each.nth, each.kind) for each in found if each} == {(1, 4)}
+    assert again is not None
+
+
+def test_points_that_were_not_hit_come_again_first() -> None:
+    """A point may not come in one round; later passes are for those that did."""
+    targets, chance = Targets(), Random(1)  # noqa: S311 - a play
+    targets.learn((point, 3) for point in POINTS)
+    for point in POINTS[1:]:
+        targets.next(chance)
+        targets.strike(point)
+    targets.next(chance)
+    missed = targets.next(chance)
+    targets.strike(POINTS[0])
+    later = [targets.next(chance) for _ in range(20)]
+
+    assert missed is not None
+    assert missed.point == POINTS[0]
+    assert {each.nth for each in later if each} > {1}
+
+
+def test_without_points_there_is_no_target() -> None:
+    """Nothing was passed yet."""
+    assert Targets().next(Random(1)) is None  # noqa: S311
+
+
+def test_what_was_hit_is_counted_once() -> None:
+    """However often."""
+    targets = Targets()
+    targets.learn([(POINTS[0], 1), (POINTS[1], 1)])
+    targets.strike(POINTS[0])
+    targets.strike(POINTS[0])
+
+    assert (len(targets), targets.hit) == (2, 1)
