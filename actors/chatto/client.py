@@ -30,6 +30,7 @@ from .resources import (
     person_of,
     room_of,
 )
+from .rooms import ChattoRooms
 from .session import Session
 from .timelines import Timelines
 
@@ -59,6 +60,7 @@ class ChattoServer:
         """
         self._session = Session(url, credential, limits or Limits())
         self._timelines = Timelines(self._session)
+        self.rooms = ChattoRooms(self._session)
         self._account: Account | None = None
 
     async def identify(self) -> Account:
@@ -248,10 +250,9 @@ class ChattoServer:
         """Look for an own message like this one; return the newest one's ID, None when none is.
 
         Looks at author, body, the message it points at and the time, which the server's clock
-        gave: one that is up to 60 s behind ours is allowed for. Reads the thread, else the
-        room, from the newest row backwards until the rows are older than that, so that
-        neither a busy thread nor a long time since the attempt hides the post. A post that
-        points at a thread reply has to name the root: the server puts it into that thread.
+        gave: one that is up to 60 s behind ours is allowed for. Reads backwards until the rows
+        are older than that, so that neither a busy thread nor a long time hides the post. One
+        that points at a thread reply has to name the root: the server puts it into that thread.
 
         Args:
             post: what was posted.

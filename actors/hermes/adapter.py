@@ -29,12 +29,12 @@ from .settings import (
     resolve,
     split_home,
 )
+from .tool_bench import PLATFORM_NAME, ToolBench
 
 __all__ = ["PLATFORM_NAME", "ChattoAdapter", "LoadDesk", "Metadata", "OpenDesk"]
 
 logger = logging.getLogger(__name__)
 
-PLATFORM_NAME = "chatto"
 PART_LIMIT = 9_900  # bytes; the server refuses a body of more than 10,000
 
 OpenDesk: TypeAlias = Callable[[Settings, Gateway, Profile], Desk]
@@ -60,7 +60,11 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     supports_code_blocks = True
 
     def __init__(
-        self, config: PlatformConfig, load_desk: LoadDesk, session_ends: SessionEnds
+        self,
+        config: PlatformConfig,
+        load_desk: LoadDesk,
+        session_ends: SessionEnds,
+        bench: ToolBench,
     ) -> None:
         """Take the configuration; nothing is read or opened before `connect`.
 
@@ -69,10 +73,12 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
                 into it, where the operator has not decided otherwise.
             load_desk: called once per connect.
             session_ends: where the plugin's hook tells of agents that ended.
+            bench: where the agent's tools come to be worked on.
         """
         super().__init__(config, Platform(PLATFORM_NAME))
         self._load_desk = load_desk
         self._session_ends = session_ends
+        self._bench = bench
         self._hearing: Subscription | None = None
         self._port: GatewayPort | None = None
         self._desk: Desk | None = None
@@ -114,6 +120,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         except StateUnusableError as error:
             self._desk = None
             return self._give_up("chatto_state", str(error))
+        self._bench.open(self._desk, may_post=settings.post_tool)
         return not self.has_fatal_error
 
     async def disconnect(self) -> None:
@@ -124,6 +131,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if self._port is not None:
             self._port.close()
         if desk is not None:
+            self._bench.close(desk)
             await desk.stop()
         self._mark_disconnected()
 

@@ -45,6 +45,7 @@ WHERE = "Where and when"
 CONTEXT = "Context"
 EDITS = "Edits and signs"
 LIMITS = "Connection and limits"
+TOOLS = "Tools and rooms"
 
 GATEWAY_KEYS = frozenset(
     {
@@ -143,6 +144,7 @@ class Settings:
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
+    post_tool: bool = setting(Kind.BOOL, False, TOOLS, "give the agent a tool that posts elsewhere")
     # fmt: on
 
 
@@ -322,6 +324,7 @@ def admission_policy(settings: Settings) -> Policy:
         max_turns_per_hour=settings.max_turns_per_hour,
         revisions=_revisions(settings),
         signs=_signs(settings),
+        post_tool=settings.post_tool,
     )
 
 

@@ -17,6 +17,7 @@ from ..runtime.host import TaskHost
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
+from .agent_tools import AgentTools
 from .connection import ConnectionActor, load_connection
 from .dead_letters import DeadLetters
 from .delivery import DeliveryActor
@@ -51,10 +52,12 @@ from .ports import (
 from .promise import Promise
 from .recovery import Recovery
 from .room import RoomActor
+from .room_server import RoomServer
 from .services import Limits, Services
 from .signs import SignActor
 from .stream import StreamReader
 from .thread import ThreadActor
+from .tool_port import Tools
 
 __all__ = ["Equipment", "SessionsDesk"]
 
@@ -83,6 +86,7 @@ class Equipment:
     server_url: str
     """For the row of the connection; holds no secret."""
     server: ChatServer
+    rooms: RoomServer
     policy: Policy
     context: ContextLimits
     limits: Limits
@@ -109,6 +113,11 @@ class SessionsDesk:
         self._first_outcome: Promise[None] = Promise()
         self._waiting: set[Promise[DeliveryResult]] = set()
         self._services: Services | None = None
+
+    @property
+    def tools(self) -> Tools | None:
+        """What the agent's tools do; None: before the start and after the stop."""
+        return AgentTools(self._services, self.deliver) if self._services else None
 
     async def start(self) -> None:
         """Open the state, start the actors and the connection; return at its first outcome.
@@ -211,6 +220,7 @@ class SessionsDesk:
         services = Services(
             journal=journal,
             server=equipment.server,
+            rooms=equipment.rooms,
             gateway=self._gateway,
             policy=equipment.policy,
             context=equipment.context,

@@ -107,6 +107,8 @@ class Policy:
     """Turns of one person within an hour; 0: no limit."""
     revisions: Revisions = Revisions()
     signs: Signs = Signs()
+    post_tool: bool = False
+    """Whether the agent's tool that posts elsewhere is on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from .facts import Account, Message, Page, Person, Place, Room
 from .stream_events import StreamEvent
+from .tool_port import Tools
 
 __all__ = [
     "ChatServer",
@@ -348,6 +349,11 @@ class Desk(Protocol):
 
     The `def` methods may be called from any task of the gateway's loop and never wait.
     """
+
+    @property
+    def tools(self) -> Tools | None:
+        """What the agent's tools do; None: the sessions do not run."""
+        ...
 
     async def start(self) -> None:
         """Open the state, start the actors and the connection; return at its first outcome.

@@ -20,6 +20,7 @@ from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
 from .roster import Roster
+from .room_server import RoomServer
 from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
@@ -124,6 +125,7 @@ class Services:
 
     journal: Journal
     server: ChatServer
+    rooms: RoomServer
     gateway: Gateway
     policy: Policy
     """As it was written; from the first connection on its rooms are IDs."""
