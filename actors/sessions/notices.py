@@ -1,30 +1,19 @@
-"""What a person is told whose question is refused by a limit: one plain line, once in a row."""
+"""What a person is told whose message is refused: one plain line, once in a row."""
 
 import secrets
-from collections.abc import Mapping
 
 from ...store import turns
 from ...store.outbox import PartRow
 from .answering import digest_of
+from .inert import quotable_name
 from .journal import Draft
 from .mail import DELIVERY, Send
+from .people_texts import REFUSALS
 from .policy import Policy
 from .services import Services
 from .turn import TurnActor
 
 __all__ = ["Notices"]
-
-SENTENCES: Mapping[str, str] = {
-    "too_many_waiting": (
-        "Not taken: at most {waiting} questions of one person may wait. Ask again when one of "
-        "yours is answered."
-    ),
-    "too_many_this_hour": (
-        "Not taken: at most {hourly} questions of one person are answered within an hour. Ask "
-        "again later."
-    ),
-}
-"""By the reason of the refusal."""
 
 
 class Notices:
@@ -34,21 +23,29 @@ class Notices:
         """Use what the actors of the profile share."""
         self._services = services
 
-    async def plan(self, draft: Draft, turn: TurnActor) -> str | None:
-        """Plan to tell a person why a question is refused.
+    async def plan(
+        self, draft: Draft, turn: TurnActor, running: TurnActor | None
+    ) -> str | None:
+        """Plan to tell a person why a message is refused.
+
+        Args:
+            draft: where the refusal is planned.
+            turn: of the message.
+            running: the turn the gateway has in this lane; None: none.
 
         Returns:
             The delivery to be sent once it is recorded; None: there is nothing to be told, or it
             was told already: the last question of that person was refused for the same reason.
         """
         row = turn.row
-        sentence = SENTENCES.get(row.reason or "") if row.state == "refused" else None
+        sentence = REFUSALS.get(row.reason or "") if row.state == "refused" else None
         if sentence is None or self._services.is_program(row.author_id):
             return None
         last = await self._services.journal.read(lambda db: turns.last_before(db, row))
         if last is not None and (last.state, last.reason) == (row.state, row.reason):
             return None
-        text = _filled(sentence, self._services.policy)
+        name = quotable_name(running.row.author_name) if running is not None else ""
+        text = _filled(sentence, self._services.policy, name)
         return draft.add_part(self._part(turn, text)).delivery_id
 
     def send(self, delivery_id: str | None) -> None:
@@ -82,5 +79,7 @@ class Notices:
         )
 
 
-def _filled(sentence: str, policy: Policy) -> str:
-    return sentence.format(waiting=policy.max_waiting, hourly=policy.max_turns_per_hour)
+def _filled(sentence: str, policy: Policy, name: str) -> str:
+    return sentence.format(
+        waiting=policy.max_waiting, hourly=policy.max_turns_per_hour, name=name
+    )

@@ -32,6 +32,7 @@ from .mail import (
     ThreadMail,
 )
 from .notices import Notices
+from .own_words import OwnWords
 from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -71,6 +72,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._own_words = OwnWords(self._answering, services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._notices = Notices(services)
         self._ending = Ending(self._lane, self._answering)
@@ -144,7 +146,7 @@ class ThreadActor:
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
-            notice = await self._notices.plan(draft, turn)
+            notice = await self._notices.plan(draft, turn, self._lane.at_gateway())
             await self._dispatch.pump(draft, turn)
             self._notices.send(notice)
 
@@ -176,6 +178,9 @@ class ThreadActor:
             stop_lane(draft, self._lane, self._holding, turn.row.author_id, name[1:].lower())
         await draft.commit()
         self._correcting.end_pauses(corrections)
+        if self._own_words.has_command(turn):
+            await self._own_words.obey(turn, verdict.command, self._lane.at_gateway())
+            return
         order = await self._dispatch.order(turn, verdict.command)
         taken = await self._services.gateway.hand_over(order)
         if taken is HandOver.NOT_TAKEN:
