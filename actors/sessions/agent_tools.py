@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from ...store import turns
 from ..runtime.clock import utc_text
 from . import model_texts as texts
-from .room_rules import answers_room
 from .backlog import BacklogReader
 from .errors import ChatError, RequestRefusedError
 from .facts import Message, Page, Place, Room, RoomKind
@@ -16,6 +15,7 @@ from .glossary import REASONS
 from .inert import quotable_name
 from .lines import Line, shorten
 from .ports import DeliveryResult, DeliveryState, Outgoing
+from .room_rules import answers_room
 from .services import Services
 from .splitting import split
 from .tool_port import Caller, Member, Reading, Said, ToolRefusedError, Where

@@ -29,6 +29,7 @@ from .journal import Journal
 from .mail import (
     CONNECTION,
     DELIVERY,
+    MEMBERSHIP,
     ROOM,
     SIGN,
     THREAD,
@@ -40,6 +41,7 @@ from .mail import (
     Start,
     Stop,
 )
+from .membership import MembershipActor
 from .policy import NO_SIGNS, ContextLimits, Policy
 from .ports import (
     ChatServer,
@@ -254,6 +256,7 @@ class SessionsDesk:
             THREAD: Kind(
                 partial(_load, ThreadActor.load, services), mailbox_limit=WAITING_PER_LANE
             ),
+            MEMBERSHIP: Kind(partial(_load, MembershipActor.load, services)),
             SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),

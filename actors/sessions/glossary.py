@@ -21,6 +21,7 @@ CAUSES: Mapping[str, str] = {
 
 REASONS: Mapping[str, str] = {
     "addressed_elsewhere": "it is addressed to somebody else",
+    "asked_by": "somebody told the agent to, by a command",
     "author_not_allowed": "its author may not talk to the agent",
     "author_gone": "its author's account was deleted",
     "answer_pending": "the answer was never posted",
@@ -32,9 +33,12 @@ REASONS: Mapping[str, str] = {
     "edited_unseen": "it was edited while nobody watched, so by nobody knows whom",
     "editor_is_not_author": "somebody else edited it: its words are not its author's",
     "failed_inside": "a defect of the plugin; the log has the details",
+    "found": "it was so after a connection; nobody saw it happen",
     "gap": "the stream was interrupted: posts may have been missed",
     "inside": "a defect of the plugin; the log has the details",
     "loop_budget": "programs have caused as many turns as they may until a person writes",
+    "joined": "the server said so: the account joined, or somebody added it",
+    "left": "the server said so: the account left, was removed or banned",
     "no_answer": "the run ended and nothing was posted",
     "not_addressed": "it is not meant for the agent",
     "not_connected": "the credential was of no use any more",
@@ -51,6 +55,7 @@ REASONS: Mapping[str, str] = {
     "program_without_mention": "posted by a program that does not mention the agent",
     "redelivered": "the same event came again",
     "room_archived": "the room is archived: nobody can post there",
+    "room_changed": "something about the room itself changed",
     "room_not_answered": "the agent does not answer in that room",
     "room_read_only": "the agent may not post there",
     "run_cancelled": "the gateway ended its run",

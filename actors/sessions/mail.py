@@ -13,6 +13,7 @@ from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetra
 __all__ = [
     "CONNECTION",
     "DELIVERY",
+    "MEMBERSHIP",
     "ROOM",
     "SIGN",
     "THREAD",
@@ -24,6 +25,7 @@ __all__ = [
     "GiveUp",
     "Identified",
     "KeyReady",
+    "Look",
     "NotStarted",
     "Received",
     "Recover",
@@ -55,6 +57,8 @@ DELIVERY = "delivery"
 """Kind of the actors that bring an answer out; key: delivery ID."""
 SIGN = "sign"
 """Kind of the actors that keep the reaction on a message; key: message ID."""
+MEMBERSHIP = "membership"
+"""Kind of the actors that look how the account stands in a room; key: room ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
 
@@ -215,6 +219,17 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Refresh:
     """Command: show on the message how its turn stands now."""
+
+
+# --- membership -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Command: look whether the account is in the room."""
+
+    reason: str
+    """What made it worth a look; becomes the reason of what is found."""
 
 
 # --- connection -----------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
-from .roster import Roster
 from .room_server import RoomServer
+from .roster import Roster
 from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
@@ -142,6 +142,8 @@ class Services:
     unseen: Unseen = field(default_factory=Unseen)
     no_signs: set[str] = field(default_factory=set)
     """Rooms in which reactions were refused: not tried again before the next start."""
+    travelling: dict[str, str] = field(default_factory=dict)
+    """Rooms that are being joined or left by a command, and whose it is."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
 

@@ -32,6 +32,7 @@ MAY_BE_NULL = {
         *("turn_id", "thread_root_id", "in_reply_to", "body", "reason", "message_id"),
     },
     "connection": {"reason", "account_id", "server_version"},
+    "memberships": {"reason"},
     "prompts": {"reason", "message_id", "settled_by"},
     "ignored": set[str](),
     "transitions": {
