@@ -230,6 +230,9 @@ class Look:
 
     reason: str
     """What made it worth a look; becomes the reason of what is found."""
+    is_inside: bool | None = None
+    """What it should show; when it shows otherwise, it came about by something else, which has
+    a look of its own. None: whatever it shows."""
 
 
 # --- connection -----------------------------------------------------------------------------

@@ -57,10 +57,16 @@ class MembershipActor:
         row = await self._journal.read(lambda db: memberships.find(db, scope, room_id))
         if row is None and (room is None or not room.is_member):
             return  # a room the account never was in
-        row = row or self._blank(room)
-        event, reason = _event(room), mails[-1].reason
+        is_inside = room is not None and room.is_member
+        for mail in mails:
+            if mail.is_inside in {None, is_inside}:
+                await self._record(row or self._blank(room), room, mail.reason)
+                break
+
+    async def _record(self, row: MembershipRow, room: Room | None, reason: str) -> None:
+        event = _event(room)
         if STATE_AFTER[event] != row.state:
-            reason = self._services.travelling.pop(room_id, reason)
+            reason = self._services.travelling.pop(self._room_id, reason)
         draft = self._journal.draft()
         draft.membership(row, event, Change(reason), _name(room))
         await draft.commit()

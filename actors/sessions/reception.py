@@ -12,6 +12,7 @@ from .policy import Bots
 from .room_rules import rules_of
 from .services import Services
 from .stream_events import (
+    Membership,
     Mentioned,
     MessageEdited,
     MessagePosted,
@@ -70,8 +71,10 @@ class Reception:
         """
         if event.user_id in {None, self._services.directory.account.user_id}:
             self._services.directory.forget_room(event.room_id)
-            reason = event.membership.value if event.membership is not None else "room_changed"
-            await self._services.send(MEMBERSHIP, event.room_id, Look(reason))
+            look = Look("room_changed")
+            if event.membership is not None:
+                look = Look(event.membership.value, event.membership is Membership.JOINED)
+            await self._services.send(MEMBERSHIP, event.room_id, look)
 
     def _note(self, event: MessagePosted | Mentioned) -> None:
         """Remember what was posted in which conversation, whoever wrote it."""

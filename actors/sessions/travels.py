@@ -72,4 +72,4 @@ class Travels:
             self._services.travelling.pop(room.room_id, None)
             raise
         self._services.directory.forget_room(room.room_id)
-        self._services.tell(MEMBERSHIP, room.room_id, Look(reason))
+        self._services.tell(MEMBERSHIP, room.room_id, Look(reason, not room.is_member))
