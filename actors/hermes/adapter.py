@@ -13,6 +13,7 @@ from gateway.platforms.base import (
     ProcessingOutcome,
     SendResult,
 )
+from gateway.session import SessionSource
 
 from ..sessions.errors import StateUnusableError
 from ..sessions.ports import Desk, Gateway, Outgoing, RunOutcome
@@ -110,7 +111,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             settings = self._settings()
         except SettingsError as error:
             return self._give_up("chatto_settings", str(error))
-        self._settle_home(settings)
+        _settle_home(self.config, settings)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
         self._hearing = self._session_ends.subscribe(self._port.runs.session_ended)
@@ -120,7 +121,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         except StateUnusableError as error:
             self._desk = None
             return self._give_up("chatto_state", str(error))
-        self._bench.open(self._desk, may_post=settings.post_tool)
+        self._bench.open(self._desk, settings)
         return not self.has_fatal_error
 
     async def disconnect(self) -> None:
@@ -199,6 +200,15 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         """Return what the gateway calls the room; it keeps names from the sources itself."""
         return {"name": chat_id, "type": "channel"}
 
+    def toolsets_for_source(self, source: SessionSource) -> list[str] | None:
+        """Return the toolsets of a room and its threads in place of the platform's; None: those.
+
+        An empty list would mean all of them, so "none" is the gateway's word for no servers.
+        Source: Hermes 0.22, gateway/run_turn.py:_resolve_enabled_toolsets_for_source.
+        """
+        toolsets = self._bench.toolsets_of(str(source.chat_id))
+        return None if toolsets is None else [*toolsets] or ["no_mcp"]
+
     async def on_processing_start(self, event: MessageEvent) -> None:
         """Tell that a run began."""
         key = key_of_source(self, event.source)
@@ -241,14 +251,6 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if missing is not None:
             raise SettingsError(missing)
         return resolution.settings
-
-    def _settle_home(self, settings: Settings) -> None:
-        if settings.home_channel is None or self.config.home_channel is not None:
-            return
-        room_id, thread_root_id = split_home(settings.home_channel)
-        self.config.home_channel = HomeChannel(
-            platform=self.platform, chat_id=room_id, name=room_id, thread_id=thread_root_id
-        )
 
     def _give_up(self, code: str, text: str) -> bool:
         logger.error("Chatto: %s", text)
@@ -293,6 +295,19 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         home = self.config.home_channel
         is_home = home is not None and (home.chat_id, home.thread_id) == (room_id, thread_root_id)
         return not is_home
+
+
+def _settle_home(config: PlatformConfig, settings: Settings) -> None:
+    """Tell the gateway where notices go, unless it knows."""
+    if settings.home_channel is None or config.home_channel is not None:
+        return
+    room_id, thread_root_id = split_home(settings.home_channel)
+    config.home_channel = HomeChannel(
+        platform=Platform(PLATFORM_NAME),
+        chat_id=room_id,
+        name=room_id,
+        thread_id=thread_root_id,
+    )
 
 
 def _byte_length(text: str) -> int:

@@ -12,6 +12,7 @@ from gateway.platform_registry import PlatformEntry
 from ..sessions.model_texts import HINT
 from .adapter import PLATFORM_NAME, ChattoAdapter, LoadDesk, OpenDesk
 from .environment import profile_variable
+from .room_gate import RoomGate
 from .session_ends import SessionEnds
 from .settings import Settings, SettingsError, missing_credential, resolve, split_home
 from .tool_bench import ToolBench
@@ -75,6 +76,7 @@ def register(context: object, load_desk: LoadDesk) -> None:
     registrar = cast("Registrar", context)
     registrar.register_platform(**{name: entry[name] for name in entry if name in known})
     registrar.register_hook("on_session_end", session_ends.tell)
+    registrar.register_hook("pre_tool_call", RoomGate(bench.toolsets_of).ask)
     register_tools(registrar, bench)
 
 

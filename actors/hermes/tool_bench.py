@@ -11,6 +11,7 @@ from gateway.session_context import get_session_env
 from ..sessions.model_texts import NOBODY_ASKS, NOT_CONNECTED
 from ..sessions.ports import Desk
 from ..sessions.tool_port import Caller, ToolRefusedError, Tools
+from .settings import Settings, admission_policy
 
 __all__ = ["PLATFORM_NAME", "ToolBench", "session_place"]
 
@@ -35,18 +36,31 @@ class ToolBench:
     def __init__(self) -> None:
         """Start closed."""
         self._open: _Open | None = None
+        self._has_lists = False
         self.may_post = False
         """Whether the tool that posts elsewhere is offered, by the settings of the last start."""
 
-    def open(self, desk: Desk, *, may_post: bool) -> None:
+    def open(self, desk: Desk, settings: Settings) -> None:
         """Have calls answered by a desk; call it on the loop the desk runs on."""
         self._open = _Open(desk, asyncio.get_running_loop())
-        self.may_post = may_post
+        self.may_post = settings.post_tool
+        self._has_lists = any(own.toolsets for _, own in admission_policy(settings).rooms)
 
     def close(self, desk: Desk) -> None:
         """Answer no more by this desk; another adapter's is left alone."""
         if self._open is not None and self._open.desk is desk:
             self._open = None
+
+    def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
+        """Return the toolsets of a room; None: those of the platform. Call it anywhere.
+
+        When nothing is connected any more and some rooms have lists, no room has any tool: a run
+        that is being ended must not get more than its room has.
+        """
+        tools = self._open.desk.tools if self._open is not None else None
+        if tools is None:
+            return () if self._has_lists else None
+        return tools.toolsets_of(room_id)
 
     def call(self, work: Callable[[Tools, Caller], Awaitable[T]]) -> T:
         """Do something on behalf of whoever the calling run answers; blocks this thread.

@@ -15,7 +15,7 @@ from .glossary import REASONS
 from .inert import quotable_name
 from .lines import Line, shorten
 from .ports import DeliveryResult, DeliveryState, Outgoing
-from .room_rules import answers_room
+from .room_rules import answers_room, said_of
 from .services import Services
 from .splitting import split
 from .tool_port import Caller, Member, Reading, Said, ToolRefusedError, Where
@@ -61,6 +61,20 @@ class AgentTools:
         self._services = services
         self._deliver = deliver
         self._reader = BacklogReader(services)
+
+    def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
+        """Return the toolsets of a room; none at all as long as nobody knows which room it is.
+
+        That is before the first connection, where the operator named rooms and not their IDs;
+        the gateway may resume a run by then.
+        """
+        directory, policy = self._services.directory, self._services.policy
+        room = directory.known_room(room_id)
+        if room is not None:
+            return said_of(room, policy).toolsets
+        listed = [(entry, own.toolsets) for entry, own in policy.rooms if own.toolsets]
+        by_id = next((toolsets for entry, toolsets in listed if entry == room_id), None)
+        return by_id if by_id or not listed or directory.rooms else ()
 
     async def read_room(self, caller: Caller, where: Where, limit: int) -> Reading:
         """Read the newest messages of a room: two calls, one more for unknown names."""

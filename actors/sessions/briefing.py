@@ -15,6 +15,7 @@ from .errors import ChatError
 from .facts import Message, Person, Place, RoomKind
 from .inert import quotable_name, quotable_text
 from .lines import Block, Header, Line, shorten
+from .room_rules import context_of
 from .services import Services
 from .slicing import Budget, newest, next_slice
 from .turn import TurnActor
@@ -87,7 +88,11 @@ class Briefing:
         Raises:
             ChatError: the conversation could not be read.
         """
-        noted = self._services.unseen.count
+        services, room_id = self._services, turn.row.room_id
+        room = services.directory.known_room(room_id)
+        # One lane is one room: what holds in it holds for every turn of the lane.
+        self._limits = context_of(room, services.policy, services.context)
+        noted = services.unseen.count
         brief = await self._conversation(turn, thread)
         if brief.drained:
             posts = self._services.unseen.of(turn.row.room_id, turn.row.thread_root_id).ids

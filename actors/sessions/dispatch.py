@@ -13,6 +13,7 @@ from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, NotStarted
 from .ports import HandOver, TurnOrder
+from .room_rules import said_of
 from .services import Services
 from .turn import TurnActor
 
@@ -124,6 +125,7 @@ class Dispatch:
             author=author,
             text=text,
             posted_at=turn.posted_at,
+            prompt=said_of(room, self._services.policy).prompt if room else None,
         )
 
     def _words(self, turn: TurnActor) -> str:

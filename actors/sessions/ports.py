@@ -181,6 +181,8 @@ class TurnOrder:
     author: Person
     text: str
     posted_at: datetime
+    prompt: str | None = None
+    """What the operator tells the agent besides in this room; None: nothing."""
     context: str | None = None
     """Reference text that goes before the message; None: none."""
     reply_to_id: str | None = None

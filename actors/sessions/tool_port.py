@@ -63,7 +63,11 @@ class Member:
 
 
 class Tools(Protocol):
-    """The tools; each call is one of the model's. All raise `ToolRefusedError`."""
+    """The tools; each call is one of the model's. Those that wait raise `ToolRefusedError`."""
+
+    def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
+        """Return the toolsets of a room; None: those of the platform. Of any thread, at once."""
+        ...
 
     async def read_room(self, caller: Caller, where: Where, limit: int) -> Reading:
         """Read the newest messages of a room, or of a direct conversation."""
