@@ -71,7 +71,8 @@ def test_a_slip_stops_the_start_and_names_the_entry(raw: object) -> None:
 
 def test_no_entries_are_no_slip() -> None:
     """Nothing is said of any room."""
-    for raw in ({}, None, ""):
+    nothing: tuple[object, ...] = ({}, None, "")
+    for raw in nothing:
         settings = resolve(no_variable, {"room_toolsets": raw}).settings
         assert admission_policy(settings).rooms == ()
 
