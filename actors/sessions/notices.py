@@ -23,9 +23,7 @@ class Notices:
         """Use what the actors of the profile share."""
         self._services = services
 
-    async def plan(
-        self, draft: Draft, turn: TurnActor, running: TurnActor | None
-    ) -> str | None:
+    async def plan(self, draft: Draft, turn: TurnActor, running: TurnActor | None) -> str | None:
         """Plan to tell a person why a message is refused.
 
         Args:
@@ -80,6 +78,4 @@ class Notices:
 
 
 def _filled(sentence: str, policy: Policy, name: str) -> str:
-    return sentence.format(
-        waiting=policy.max_waiting, hourly=policy.max_turns_per_hour, name=name
-    )
+    return sentence.format(waiting=policy.max_waiting, hourly=policy.max_turns_per_hour, name=name)

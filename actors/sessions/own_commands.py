@@ -10,6 +10,7 @@ from . import people_texts as texts
 from .errors import ChatError
 from .facts import Person, Room, RoomKind
 from .inert import quotable_name
+from .room_rules import context_of, rules_of, said_of
 from .services import Services
 from .travels import Travels
 from .turn import TurnActor
@@ -69,31 +70,34 @@ class OwnCommands:
             room = services.directory.known_room(row.room_id)
         rules = _rules(room, services) if room is not None else []
         login = quotable_name(person.login or row.author_id)
-        return texts.whoami(login, row.author_id, _let_in_by(person, services), rules)
+        return texts.whoami(login, row.author_id, _let_in_by(turn, services), rules)
 
 
-def _let_in_by(person: Person, services: Services) -> str:
-    """Name what lets somebody in, as far as the settings tell."""
-    entries = {entry.lower().lstrip("@") for entry in services.policy.allowed_user_entries}
-    if services.policy.allow_all or "*" in entries:
-        return "everybody may"
-    if {person.login.lower(), person.user_id.lower()} & entries:
-        return "you are on the list"
-    return "by the gateway's own means"
+def _let_in_by(turn: TurnActor, services: Services) -> str:
+    """Say what lets somebody in; which of the gateway's own means it is, it does not tell."""
+    entry = services.let_in_by(turn.row.author_id, turn.place)
+    match (entry or "").partition(":")[0]:
+        case "login" | "id":
+            return texts.LISTED
+        case "gateway" | "":
+            return texts.LET_IN_BY_GATEWAY
+        case _:
+            return texts.EVERYBODY_MAY
 
 
 def _rules(room: Room, services: Services) -> list[str]:
     """Say what holds in a room."""
-    policy, context = services.policy, services.context
+    policy = services.policy
+    rules, own = rules_of(room, policy), said_of(room, policy)
+    said = [] if own.toolsets is None else [texts.own_toolsets(own.toolsets)]
+    if own.prompt is not None:
+        said.append(texts.OWN_PROMPT)
     if room.kind is RoomKind.DIRECT:
-        return ["every message of yours is meant for me, if we are alone here"]
-    names = {room.room_id.lower(), room.name.lower()}
-    is_free = not policy.require_mention or names & {each.lower() for each in policy.free_rooms}
+        return [texts.ALWAYS_MEANT, *said]
+    limits = context_of(room, policy, services.context)
     return [
-        "no mention is needed" if is_free else "a message has to mention me",
-        f"follow-ups without a mention in my threads: {policy.follow_ups.value}",
-        (
-            f"lines I am told before a question: {context.thread_lines} of a thread, "
-            f"{context.room_lines} of the room"
-        ),
+        texts.MENTION_NEEDED if rules.needs_mention else texts.NO_MENTION_NEEDED,
+        texts.FOLLOW_UPS[rules.follow_ups.value],
+        texts.lines_told(limits.thread_lines, limits.room_lines),
+        *said,
     ]

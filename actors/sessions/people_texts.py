@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "ALWAYS_MEANT",
+    "EVERYBODY_MAY",
+    "FOLLOW_UPS",
     "JOIN_IN_PRIVATE",
+    "LET_IN_BY_GATEWAY",
+    "LISTED",
+    "MENTION_NEEDED",
+    "NO_MENTION_NEEDED",
+    "OWN_PROMPT",
     "REFUSALS",
     "STATES",
     "UNREACHABLE",
@@ -11,7 +19,9 @@ __all__ = [
     "cannot",
     "joined",
     "left",
+    "lines_told",
     "no_such_room",
+    "own_toolsets",
     "usage",
     "whoami",
     "why",
@@ -22,6 +32,21 @@ WHY_NONE = (
     "are not, so I cannot say more about one of those: mention me, or reply to one of my messages."
 )
 JOIN_IN_PRIVATE = "Please say that to me in a direct message: /join ROOM or /leave ROOM."
+
+LISTED = "you are on the operator's list"
+EVERYBODY_MAY = "everybody may"
+LET_IN_BY_GATEWAY = "the gateway lets you in"
+
+ALWAYS_MEANT = "every message is meant for me, if there are only the two of us"
+MENTION_NEEDED = "a message has to mention me, or reply to me"
+NO_MENTION_NEEDED = "no mention is needed"
+OWN_PROMPT = "I have instructions of my own for this place"
+FOLLOW_UPS: Mapping[str, str] = {
+    "off": "in my threads every message has to mention me, too",
+    "asker": "in my threads whoever asked may go on without a mention",
+    "anyone": "in my threads anybody may go on without a mention",
+}
+"""By the setting."""
 
 UNREACHABLE = "The server did not answer; please try again later."
 REFUSALS: Mapping[str, str] = {
@@ -80,6 +105,16 @@ def whoami(login: str, user_id: str, let_in_by: str, rules: Sequence[str]) -> st
     """Say who somebody is to the agent, and what holds here."""
     lines = [f"You are @{login} ({user_id}). You may talk to me: {let_in_by}.", "Here:"]
     return "\n".join([*lines, *(f"- {rule}" for rule in rules)])
+
+
+def own_toolsets(names: Sequence[str]) -> str:
+    """Say which tools there are."""
+    return f"I have these toolsets alone: {', '.join(names)}"
+
+
+def lines_told(thread: int, room: int) -> str:
+    """Say how much the agent is told before a question."""
+    return f"before a question I am told {thread} lines of its thread, or {room} of the room"
 
 
 def usage(command: str) -> str:

@@ -1,12 +1,15 @@
 """Commands the plugin answers itself: for whoever asks, about nobody else, also during a run."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.server.membership import Membership
 from hermes_chatto.actors.sandbox.server.rooms import Ban
-from hermes_chatto.actors.sandbox.stage import Colleague, Open
+from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open
 from hermes_chatto.actors.sessions.people_texts import STATES
+from hermes_chatto.actors.sessions.policy import FollowUps, RoomRules
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.machines.turn import TurnChart
 
@@ -82,19 +85,33 @@ async def test_why_tells_nobody_about_others(open_colleague: Open) -> None:
 
 
 async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
-    """Who somebody is to the agent, and what has to be done in this room."""
-    async with open_colleague() as colleague:
-        body = await reply(colleague, "alice", "@hermes /whoami")
+    """Who somebody is to the agent, and what the operator decided for this room."""
+    ops = RoomRules(toolsets=("web", "chatto"), prompt="Be brief.", thread_lines=5)
+    policy = replace(POLICY, rooms=(("r2", ops),), free_rooms=("R2",), follow_ups=FollowUps.OFF)
+    async with open_colleague(policy=policy) as colleague:
+        plain = await reply(colleague, "alice", "@hermes /whoami")
+        special = await reply(colleague, "bob", "/whoami", room="R2")
         d1 = await colleague.opens_dm("alice")
         alone = await reply(colleague, "alice", "/whoami", room=d1)
 
-    assert body.splitlines()[0] == (
-        f"You are @alice ({colleague.ids['alice']}). You may talk to me: you are on the list."
-    )
-    assert "- a message has to mention me" in body.splitlines()
-    assert (
-        alone.splitlines()[2] == "- every message of yours is meant for me, if we are alone here"
-    )
+    alice = f"You are @alice ({colleague.ids['alice']})."
+    assert plain.splitlines() == [
+        f"{alice} You may talk to me: you are on the operator's list.",
+        "Here:",
+        "- a message has to mention me, or reply to me",
+        "- in my threads every message has to mention me, too",
+        "- before a question I am told 20 lines of its thread, or 20 of the room",
+    ]
+    assert special.splitlines()[2:] == [
+        "- no mention is needed",
+        "- in my threads every message has to mention me, too",
+        "- before a question I am told 5 lines of its thread, or 20 of the room",
+        "- I have these toolsets alone: web, chatto",
+        "- I have instructions of my own for this place",
+    ]
+    assert alone.splitlines()[2:] == [
+        "- every message is meant for me, if there are only the two of us"
+    ]
 
 
 async def test_strangers_get_no_answer(open_colleague: Open) -> None:
