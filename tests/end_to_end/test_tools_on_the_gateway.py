@@ -19,6 +19,7 @@ pytestmark = pytest.mark.timeout(150)  # the first one waits for the gateway
 ROOM = "workshop"
 EXTRA: Mapping[str, object] = {
     "room_toolsets": {ROOM: ["todo", "chatto"]},
+    "post_tool": True,
     "channel_prompts": {ROOM: "Speak of tulips."},
 }
 CONFIGURED = {**CONFIG, "platforms": {"chatto": {"enabled": True, "extra": EXTRA}}}
@@ -118,11 +119,17 @@ async def test_a_room_has_its_prompt(workshop: Workshop) -> None:
     assert "You are in Chatto" in here
 
 
-async def test_the_tool_that_posts_is_not_there(workshop: Workshop) -> None:
-    """Off by default: neither offered nor found by the bridge."""
-    result = await workshop.bridged("chatto_post", {"text": "hello"}, direct=True)
+async def test_the_tool_that_posts_has_a_toolset_of_its_own(workshop: Workshop) -> None:
+    """Switched on it is there, but not in a room whose list does not name it."""
+    there = {"text": "a message from alice", "room": ROOM}
+    posted = json.loads(await workshop.bridged("chatto_post", there, direct=True))
+    here = await workshop.bridged("chatto_post", {"text": "hello"})
 
-    assert "posted" not in result
+    scene = workshop.real.stage.scene
+    found = await scene.people["bob"].read(scene.room_id, posted["posted"][0])
+    assert found is not None
+    assert (found.body, found.thread_root_id) == ("a message from alice", None)
+    assert "chatto_post is not among the tools of this room" in here
 
 
 async def test_a_command_of_ours_is_answered_during_a_run(workshop: Workshop) -> None:
