@@ -95,13 +95,13 @@ async def test_a_room_the_asker_is_not_in_is_refused(open_colleague: Open, agent
             lambda tools, call: tools.read_thread(call, Where("R2", "m"), 20),
         ]
 
-        for use in calls:
-            refusal = await agent.asks(use)
-            assert str(refusal).startswith("Refused: there is no room 'R2' that both")
+        refusals = {str(await agent.asks(use)) for use in calls}
         unknown = await agent.asks(lambda tools, call: tools.read_room(call, Where("nix"), 20))
         read = await agent.asks(calls[0], "bob")
 
-    assert str(unknown) == str(refusal).replace("R2", "nix")
+    (refusal,) = refusals
+    assert refusal.startswith("Refused: there is no room 'R2' that both")
+    assert str(unknown) == refusal.replace("R2", "nix")
     assert texts(read) == ["- Bob: between us"]
 
 
@@ -208,6 +208,30 @@ async def test_a_reaction_goes_on_a_message_that_is_there(
         )
         assert str(await react("🎉")).startswith("Refused: '🎉' is no reaction")
         assert str(await react("x")).startswith("Refused: 'x' shows people")
+
+
+async def test_each_use_costs_as_many_calls_as_concepts_says(
+    open_colleague: Open, agent: Asked
+) -> None:
+    """Beside those of the turn: its question read, its answer posted."""
+    async with open_colleague(agent=agent) as colleague:
+        agent.colleague = colleague
+        m1 = await colleague.says("bob", "done!", room="R2")
+        uses: dict[Use, int] = {
+            lambda tools, call: tools.read_room(call, Where("R2"), 20): 2,
+            lambda tools, call: tools.read_thread(call, Where("R2", m1), 20): 2,
+            lambda tools, call: tools.search(call, Where("R2"), "done"): 2,
+            lambda tools, call: tools.members(call, Where("R2"), "b"): 2,
+            lambda tools, call: tools.react(call, Where("R2"), m1, "tada", on=True): 3,
+        }
+        direct_id = await colleague.opens_dm("alice")
+        await agent.asks(lambda tools, call: tools.read_room(call, Where(), 1), room=direct_id)
+
+        for use, calls in uses.items():
+            before = colleague.sandbox.calls.total()
+            # Where a session is told nothing, and in the place whose names are known already.
+            await agent.asks(use, room=direct_id)
+            assert colleague.sandbox.calls.total() - before == 2 + calls
 
 
 async def test_nothing_is_done_where_nobody_asks(open_colleague: Open, agent: Asked) -> None:
