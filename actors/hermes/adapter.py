@@ -206,7 +206,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         An empty list would mean all of them, so "none" is the gateway's word for no servers.
         Source: Hermes 0.22, gateway/run_turn.py:_resolve_enabled_toolsets_for_source.
         """
-        toolsets = self._bench.toolsets_of(str(source.chat_id))
+        room_id = str(source.chat_id)
+        self._bench.begin_in(room_id)
+        toolsets = self._bench.toolsets_of(room_id)
         return None if toolsets is None else [*toolsets] or ["no_mcp"]
 
     async def on_processing_start(self, event: MessageEvent) -> None:

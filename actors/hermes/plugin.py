@@ -76,7 +76,7 @@ def register(context: object, load_desk: LoadDesk) -> None:
     registrar = cast("Registrar", context)
     registrar.register_platform(**{name: entry[name] for name in entry if name in known})
     registrar.register_hook("on_session_end", session_ends.tell)
-    registrar.register_hook("pre_tool_call", RoomGate(bench.toolsets_of).ask)
+    registrar.register_hook("pre_tool_call", RoomGate(bench).ask)
     register_tools(registrar, bench)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from ..sessions.ports import Desk
 from ..sessions.tool_port import Caller, ToolRefusedError, Tools
 from .settings import Settings, admission_policy
 
-__all__ = ["PLATFORM_NAME", "ToolBench", "session_place"]
+__all__ = ["PLATFORM_NAME", "ToolBench"]
 
 PLATFORM_NAME = "chatto"
 LONGEST_CALL_S = 330.0
@@ -37,6 +38,7 @@ class ToolBench:
         """Start closed."""
         self._open: _Open | None = None
         self._has_lists = False
+        self._begun_in: ContextVar[str | None] = ContextVar("chatto_room", default=None)
         self.may_post = False
         """Whether the tool that posts elsewhere is offered, by the settings of the last start."""
 
@@ -50,6 +52,22 @@ class ToolBench:
         """Answer no more by this desk; another adapter's is left alone."""
         if self._open is not None and self._open.desk is desk:
             self._open = None
+
+    def begin_in(self, room_id: str) -> None:
+        """Take note that a run is being set up in a room, by whoever sets it up."""
+        self._begun_in.set(room_id)
+
+    def place(self) -> str | None:
+        """Return the room in which the calling run takes place; None: it is none of ours.
+
+        The gateway binds it to the run's thread, but for runs in the background (`/bg`):
+        those carry only what was noted when they were set up.
+        Source: Hermes 0.22, gateway/run_turn.py:_run_background_task_inner.
+        """
+        platform = get_session_env("HERMES_SESSION_PLATFORM", "")
+        if platform == PLATFORM_NAME:
+            return str(get_session_env("HERMES_SESSION_CHAT_ID", ""))
+        return None if platform else self._begun_in.get()
 
     def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
         """Return the toolsets of a room; None: those of the platform. Call it anywhere.
@@ -99,10 +117,3 @@ def _calling_run() -> Caller:
     if get_session_env("HERMES_SESSION_PLATFORM", "") != PLATFORM_NAME or not key:
         raise ToolRefusedError(NOBODY_ASKS)
     return Caller(key, get_session_env("HERMES_SESSION_MESSAGE_ID", "") or None)
-
-
-def session_place() -> str | None:
-    """Return the room in which the calling run takes place; None: it is none of ours."""
-    if get_session_env("HERMES_SESSION_PLATFORM", "") != PLATFORM_NAME:
-        return None
-    return str(get_session_env("HERMES_SESSION_CHAT_ID", ""))

@@ -107,6 +107,20 @@ async def test_a_tool_that_is_offered_all_the_same_is_blocked(workshop: Workshop
     assert "stray is not among the tools of this room" in here
 
 
+async def test_a_run_in_the_background_is_bounded_like_its_room(workshop: Workshop) -> None:
+    """There the gateway binds no session to what runs."""
+    before = len(workshop.requests)
+    call = json.dumps({"name": "stray", "arguments": {"seconds": 0}})
+    await workshop.real.says("alice", f"@hermes /bg {{{{call tool_call {call}}}}}")
+
+    async def is_done() -> bool:
+        return any(each.tool_result for each in workshop.requests[before:])
+
+    await workshop.real.until(is_done, 40.0)
+    (result,) = [each.tool_result for each in workshop.requests[before:] if each.tool_result]
+    assert "stray is not among the tools of this room" in str(result)
+
+
 async def test_a_room_has_its_prompt(workshop: Workshop) -> None:
     """In what the model is told as the system, there and nowhere else."""
     await workshop.real.answer_to(await workshop.real.says("alice", "@hermes {{say here}}"))

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from contextvars import copy_context
 
 import pytest
 from gateway.session_context import clear_session_vars, set_session_vars
 from tools.registry import registry
 
 from hermes_chatto.actors.hermes.room_gate import RoomGate
+from hermes_chatto.actors.hermes.tool_bench import ToolBench
 
 LISTS = {"R1": ("web",), "R2": ("web", "chatto_test"), "R3": ()}
 
@@ -25,9 +27,17 @@ def plugin_tool() -> Iterator[None]:
     registry.deregister("chatto_try")
 
 
+class Bench(ToolBench):
+    """A bench that is told the lists."""
+
+    def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
+        """Return what the test says."""
+        return LISTS.get(room_id)
+
+
 def is_blocked(tool: str, room_id: str, platform: str = "chatto") -> bool:
     """Ask as the gateway does, from within a run in a room."""
-    gate = RoomGate(LISTS.get)
+    gate = RoomGate(Bench())
     tokens = set_session_vars(platform=platform, chat_id=room_id, session_key="k")
     try:
         answer = gate.ask(tool_name=tool, args={}, session_id="s", task_id="t")
@@ -63,4 +73,18 @@ def test_the_catalogue_of_the_bridge_is_open() -> None:
 def test_other_platforms_are_none_of_its_business() -> None:
     """Also where a room of theirs has the same ID, and where there is no session."""
     assert not is_blocked("terminal", "R1", platform="telegram")
-    assert RoomGate(LISTS.get).ask(tool_name="terminal") is None
+    assert RoomGate(Bench()).ask(tool_name="terminal") is None
+
+
+def test_a_run_in_the_background_stays_in_its_room() -> None:
+    """The gateway binds no session to its threads; what was set up with it goes along."""
+    bench = Bench()
+    gate = RoomGate(bench)
+
+    def runs() -> bool:
+        bench.begin_in("R1")
+        thread = copy_context()
+        return thread.run(lambda: gate.ask(tool_name="terminal")) is not None
+
+    assert copy_context().run(runs)
+    assert gate.ask(tool_name="terminal") is None
