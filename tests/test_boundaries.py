@@ -88,7 +88,9 @@ def text_files() -> Iterator[Path]:
             and not name.endswith(".egg-info")
             and (not name.startswith(".") or name == ".ci")
         ]
-        yield from (Path(folder, name) for name in sorted(names) if not name.endswith(".pyc"))
+        # In a second working tree `.git` is a file, and names where the first one is.
+        kept = sorted(name for name in names if name != ".git" and not name.endswith(".pyc"))
+        yield from (Path(folder, name) for name in kept)
 
 
 def test_no_file_names_an_index_or_a_place_on_one_machine() -> None:

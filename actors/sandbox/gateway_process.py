@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +48,8 @@ class GatewaySetup:
     """The plugin's settings, by the name of their variable."""
     config: Mapping[str, object] | None = None
     """Blocks of `config.yaml` in place of ours; None: none."""
+    profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """The plugin's settings of further profiles in the same process, by the profile's name."""
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -70,6 +72,10 @@ class GatewayProcess:
         self._earlier: list[GuardedProgram] = []
         """Have ended; their guardians hold the folder."""
         self.state = StateFile(_home(folder) / "chatto" / "state.db")
+
+    def state_of(self, profile: str) -> StateFile:
+        """Return the state file of a further profile."""
+        return StateFile(_home(self._folder) / "profiles" / profile / "chatto" / "state.db")
 
     @property
     def logs(self) -> tuple[Path, ...]:
@@ -201,14 +207,21 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _furnish(folder: Path, setup: GatewaySetup) -> None:
     """Write what the gateway reads at its start."""
-    home = _home(folder)
-    for each in (home / "plugins", folder / "user", folder / "tmp"):
+    home, config = _home(folder), _config(setup)
+    for each in (folder / "user", folder / "tmp"):
         each.mkdir(parents=True)
+    _furnish_home(home, config, setup.variables)
+    for name, variables in setup.profiles.items():
+        _furnish_home(home / "profiles" / name, config, variables)
+
+
+def _furnish_home(home: Path, config: object, variables: Mapping[str, str]) -> None:
+    """Write what the gateway reads in the home of one profile."""
+    (home / "plugins").mkdir(parents=True)
     (home / "plugins" / "chatto").symlink_to(CHECKOUT, target_is_directory=True)
-    config = _config(setup)
     # JSON is YAML
     (home / "config.yaml").write_text(json.dumps(config, indent=2), encoding="utf-8")
-    lines = [f"{name}={value}\n" for name, value in setup.variables.items()]
+    lines = [f"{name}={value}\n" for name, value in variables.items()]
     secrets = home / ".env"
     secrets.touch(mode=0o600)
     secrets.write_text("".join(lines), encoding="utf-8")
@@ -227,5 +240,6 @@ def _config(setup: GatewaySetup) -> dict[str, object]:
         "streaming": {"enabled": False},
         "approvals": {"mode": "manual", "destructive_slash_confirm": False},
         "onboarding": {"seen": {"busy_input_prompt": True}},
+        **({"gateway": {"multiplex_profiles": True}} if setup.profiles else {}),
         **(setup.config or {}),
     }

@@ -112,8 +112,9 @@ class Directory:
     def note_person(self, event: PersonChanged) -> None:
         """Take note of a new name, perhaps our own."""
         person = event.person
-        if person.user_id in self._people:
-            self._people[person.user_id] = person
+        known = self._people.get(person.user_id)
+        if known is not None:
+            self._people[person.user_id] = replace(person, is_program=known.is_program)
         if self._account and person.user_id == self._account.user_id:
             self._account = Account(person.user_id, person.login, person.display_name)
 

@@ -193,10 +193,16 @@ class Draft:
         self._plan(lambda db: memberships.save(db, new))
         self._step(step, row.room_id, None, _reason(ev, None), _detail(row, new))
 
-    def receive(self, row: TurnRow) -> None:
-        """Plan the receipt of a message, before anything is done about it."""
+    def receive(self, row: TurnRow, reason: str | None = None) -> None:
+        """Plan the receipt of a message, before anything is done about it.
+
+        Args:
+            row: the receipt.
+            reason: what it owes itself to, other than its being posted; None: nothing else.
+        """
         self._plan(lambda db: turns.receive(db, row))
-        self._begin("turn", row.message_id, row.message_id, "receive", row.state)
+        step = Step("turn", "receive", "", row.state, {})
+        self._step(step, row.message_id, row.message_id, reason)
 
     def remark(self, message_id: str, event: str, reason: str) -> None:
         """Plan the note that something came which changes nothing: a repetition, a late edit.

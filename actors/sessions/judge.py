@@ -1,6 +1,7 @@
 """Asks admission about the messages of a room, with everything its decision rests on."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from ..runtime.clock import utc_text
 from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
+from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
 
@@ -63,7 +65,7 @@ class Judge:
         programs = (services.roster.programs & people.keys()) | told
         standings = await self._standings.of(room, messages)
         tally = Tally(
-            loops=await load_loops(services.journal, self._room_id, programs),
+            loops=await self._loops(programs),
             asked=await self._questions_of(questions),
             programs=frozenset(programs),
         )
@@ -83,6 +85,13 @@ class Judge:
             if question.path is not Path.EDITED:
                 tally.note(inbound, standing.session_key, verdict, is_new=question.is_new)
         return Judgement(verdicts, tally.loops, tally.programs)
+
+    async def _loops(self, programs: AbstractSet[str]) -> Loops:
+        """Read the counters, where programs can cause anything."""
+        services = self._services
+        if not lets_programs_in(services.policy):
+            return Loops(services.journal, self._room_id)
+        return await load_loops(services.journal, self._room_id, programs)
 
     async def _questions_of(self, questions: Sequence[Question]) -> dict[str, tuple[int, int]]:
         """Look up how many questions the authors have, where that is limited."""

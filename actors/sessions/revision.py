@@ -128,7 +128,7 @@ class Reviser:
             judgement.loops.count(key, message.author_id)
         if row is None:
             new = await receipt_of(room, message, verdict.cause, self._services)
-            draft.receive(new)
+            draft.receive(new, Path.EDITED.value)
             return new.session_key, Received(message.message_id, verdict)
         return row.session_key, Edited(message.message_id, verdict, words_of(message))
 

@@ -13,6 +13,7 @@ __all__ = [
     "Rules",
     "answers_room",
     "context_of",
+    "lets_programs_in",
     "resolve_rooms",
     "rules_of",
     "said_of",
@@ -78,6 +79,12 @@ def together(first: RoomRules, second: RoomRules) -> RoomRules | None:
             return None
         values[each.name] = told[0] if told else None
     return RoomRules(**values)
+
+
+def lets_programs_in(policy: Policy) -> bool:
+    """Tell whether there is a room in which programs count at all."""
+    said = [policy.allow_bots, *(rules.allow_bots for _, rules in policy.rooms)]
+    return any(each not in (None, Bots.NONE) for each in said)
 
 
 def answers_room(room: Room, policy: Policy) -> bool:

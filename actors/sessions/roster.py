@@ -6,11 +6,12 @@ that account, whatever it is called; whoever takes the login later inherits noth
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...store import pins
 from ...store.pins import PinRow
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .directory import Directory
 from .facts import Person
 from .journal import Journal
@@ -110,12 +111,20 @@ class RosterReader:
                 new.append(PinRow(scope, setting, login, person.user_id, self._journal.now()))
         gone = [row.login for row in rows if row.login not in logins]
         if new or gone:
+            await self._keep(setting, new, gone)
+        return pinned | {row.login: row.user_id for row in new}
+
+    async def _keep(self, setting: str, new: Sequence[PinRow], gone: Sequence[str]) -> None:
+        """Write the pins; a disk that is full keeps nobody out, and the next connection asks."""
+        try:
             draft = self._journal.draft()
             for row in new:
                 draft.also(lambda db, row=row: pins.pin(db, row))  # type: ignore[misc]
+            scope = self._journal.scope
             draft.also(lambda db: pins.drop(db, scope, setting, gone))
             await draft.commit()
-        return pinned | {row.login: row.user_id for row in new}
+        except (StoreBusyError, StoreUnavailableError) as error:
+            log.warning("%s: whom new logins mean is not kept: %s", _variable(setting), error)
 
     def _say_what_changed(self, setting: str, login: str, person: Person | None) -> None:
         if person is None:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 import anyio
 
 from ..runtime.mailbox import SupervisorClosedError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .errors import ChatError, StreamLostError, UnusableConnectionError
 from .facts import RoomKind
 from .mail import (
@@ -85,6 +86,8 @@ class StreamReader:
             return StreamIsLost(number, lost.reason, text, lost.retry_after_s)
         except ChatError as error:
             return StreamIsLost(number, "unreachable", str(error), 0.0)
+        except (StoreBusyError, StoreUnavailableError) as error:
+            return StreamIsLost(number, "state_unreadable", str(error), 0.0)
         return StreamIsLost(number, "ended", "the stream ended without a word", 0.0)
 
     async def _identify(self, number: int) -> None:

@@ -16,6 +16,7 @@ from .ending import Ending
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
+from .limit_notices import LimitNotices
 from .mail import (
     Answer,
     DeliveryEnded,
@@ -31,7 +32,6 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
-from .notices import Notices
 from .own_words import OwnWords
 from .ports import HandOver
 from .services import Services
@@ -74,7 +74,7 @@ class ThreadActor:
         self._answering = Answering(services)
         self._own_words = OwnWords(self._answering, services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
-        self._notices = Notices(services)
+        self._limit_notices = LimitNotices(services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -146,9 +146,9 @@ class ThreadActor:
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
-            notice = await self._notices.plan(draft, turn, self._lane.at_gateway())
+            notice = await self._limit_notices.plan(draft, turn, self._lane.at_gateway())
             await self._dispatch.pump(draft, turn)
-            self._notices.send(notice)
+            self._limit_notices.send(notice)
 
     def _in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused

@@ -49,12 +49,14 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(
+async def open_stage(  # noqa: PLR0913 - each is something a stage may differ in
     screen: Screen,
     server: str | None,
     script: Script,
     config: Mapping[str, object] | None = None,
     people: Sequence[str] = PEOPLE,
+    *,
+    second: str | None = None,
 ) -> AsyncIterator[Stage]:
     """Set the stage, and leave nothing of it behind, whatever happens.
 
@@ -64,6 +66,8 @@ async def open_stage(
         script: of the model.
         config: blocks of the gateway's `config.yaml` in place of ours; None: none.
         people: logins of those who are in the room and may talk to the agent; Alice is one.
+        second: login of the agent of a second profile, which is called like it; None: there is
+            one profile.
 
     Raises:
         StageError: the server did not start.
@@ -73,13 +77,15 @@ async def open_stage(
     async with AsyncExitStack() as stack:
         url = server or await _start_server(stack, screen)
         model = stack.enter_context(ScriptedModel(script))
-        gateway = await GatewayProcess.start(_setup(url, model, config, people))
+        gateway = await GatewayProcess.start(_setup(url, model, config, people, second))
         stack.push_async_callback(gateway.aclose)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         watcher = Watcher(screen)
         with screen.during("Starting the Hermes gateway"):
             scene, agent = await _gather_people(url, watcher, people)
+            if second is not None:
+                await (await sign_in(url, second)).join(scene.room_id)
             for person in scene.people.values():
                 await tasks.start(partial(watcher.follow, person))
             try:
@@ -113,14 +119,15 @@ def _setup(
     model: ScriptedModel,
     config: Mapping[str, object] | None,
     people: Sequence[str],
+    second: str | None,
 ) -> GatewaySetup:
-    variables = {
-        "CHATTO_URL": url,
-        "CHATTO_LOGIN": AGENT,
-        "CHATTO_PASSWORD": f"{AGENT}-pass-1",
-        "CHATTO_ALLOWED_USERS": ",".join(people),
+    shared = {"CHATTO_URL": url, "CHATTO_ALLOWED_USERS": ",".join(people)}
+    of = {
+        login: {**shared, "CHATTO_LOGIN": login, "CHATTO_PASSWORD": f"{login}-pass-1"}
+        for login in filter(None, (AGENT, second))
     }
-    return GatewaySetup(model.base_url, variables, config)
+    profiles = {login: variables for login, variables in of.items() if login != AGENT}
+    return GatewaySetup(model.base_url, of[AGENT], config, profiles)
 
 
 async def _gather_people(

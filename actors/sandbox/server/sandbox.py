@@ -33,6 +33,7 @@ from .world import World
 BACKLOG = 512  # connections that may wait to be accepted
 GRACE_S = 1  # seconds a stop waits for calls that are being answered
 LOOK_EVERY_S = 0.005  # whether they are
+IDLE_S = 120  # how long a connection without a call is kept. Source: Chatto 0.4.20, server.go
 MAX_CLIENT_FRAME = 64 * 1024  # bytes
 
 
@@ -173,6 +174,7 @@ class _Running:
                 ws_ping_interval=None,
                 ws_per_message_deflate=False,
                 server_header=False,
+                timeout_keep_alive=IDLE_S,
             )
         )
         self._presence = application.world.presence

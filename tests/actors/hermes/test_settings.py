@@ -7,6 +7,7 @@ import pytest
 
 from hermes_chatto.actors.hermes.room_blocks import RoomBlocks
 from hermes_chatto.actors.hermes.settings import (
+    Row,
     Settings,
     SettingsError,
     admission_policy,
@@ -78,6 +79,34 @@ def test_the_same_value_gives_the_same_result_by_each_way(raw: object) -> None:
 
     assert by_key == by_variable
     assert by_key.settings.require_mention is False
+
+
+WRITTEN: Mapping[Kind, str] = {
+    Kind.TEXT: " words ",
+    Kind.SECRET: "hunter2",
+    Kind.INT: "7",
+    Kind.SECONDS: "7",
+    Kind.LIST: "a, b",
+    Kind.EMOJI: ":tada:",
+}
+
+
+@pytest.mark.parametrize("row", settings_rows(), ids=lambda row: row.key)
+def test_every_setting_is_the_same_by_each_way(row: Row) -> None:
+    """Three names for one field; junk of its kind gives its default and one warning."""
+    if row.variable is None:
+        pytest.skip("config.yaml alone has it")
+    said = {Kind.CHOICE: row.choices[-1:], Kind.BOOL: ["off" if row.default else "on"]}
+    written = said[row.kind][0] if row.kind in said else WRITTEN[row.kind]
+
+    by_variable = resolve({row.variable: written}.get, {})
+    by_key = resolve(NOTHING.get, {row.key: written})
+
+    assert by_variable == by_key
+    assert by_variable.warnings == ()
+    assert getattr(by_key.settings, row.attribute) != row.default
+    both = resolve({row.variable: written}.get, {row.key: "no such value"})
+    assert getattr(both.settings, row.attribute) == getattr(by_key.settings, row.attribute)
 
 
 def test_junk_gives_the_default_and_one_warning() -> None:

@@ -561,3 +561,18 @@ class TestBeforeTheGatewayResumes:
             assert texts(colleague) == (["@hermes two"] if what == "edit" else [])
             said = [answer.body for answer in colleague.answers() if answer.in_reply_to == m1]
             assert said == (["ok: @hermes two"] if what == "edit" else [])
+
+
+async def test_the_receipt_says_when_a_message_became_a_question_by_an_edit(
+    open_colleague: Open,
+) -> None:
+    """One that was posted as one says nothing of it."""
+    async with open_colleague(policy=QUICK) as colleague:
+        edited = await colleague.says("alice", "hello")
+        posted = await colleague.says("bob", "@hermes hello")
+        await colleague.until_state(posted, "answered")
+        await colleague.edits("alice", edited, "@hermes hello")
+        await colleague.until_state(edited, "answered")
+
+        sql = "select message_id, reason from transitions where event = 'receive'"
+        assert dict(colleague.rows(sql)) == {posted: None, edited: "edited"}  # type: ignore[arg-type]

@@ -1,13 +1,17 @@
 """Agents that answer each other stop by themselves, and go on when a person writes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hermes_chatto.actors.chatto.client import ChattoServer
+from hermes_chatto.actors.chatto.credential import Password
 from hermes_chatto.actors.sandbox.second_profile import second_profile
+from hermes_chatto.actors.sandbox.server.account_calls import tell_profile
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open, Script
+from hermes_chatto.actors.sessions.facts import Person
 from hermes_chatto.actors.sessions.policy import Bots, FollowUps, Policy
 from hermes_chatto.actors.sessions.ports import TurnOrder
 
@@ -135,6 +139,37 @@ async def test_a_program_cannot_go_on_by_editing(colleague: Colleague) -> None:
     )
 
     assert colleague.state_of(silent) in (None, "refused")
+
+
+class TellingServer(ChattoServer):
+    """A server that says which accounts are programs, as later ones than 0.4.20 do."""
+
+    async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
+        """Say it of carol."""
+        found = await super().people(user_ids)
+        return {
+            user_id: replace(person, is_program=person.login == "carol")
+            for user_id, person in found.items()
+        }
+
+
+async def test_where_the_server_says_who_is_a_program_nobody_has_to_list_it(
+    open_colleague: Open,
+) -> None:
+    """Its word is as good as the list, also after the account got another name."""
+    async with open_colleague(is_started=False) as colleague:
+        policy = replace(BOTS, allow_bots=Bots.MENTIONS, bot_entries=(), require_mention=False)
+        server = TellingServer(colleague.url, Password("hermes", "hermes-pass-1"))
+        await colleague.starts(Script(policy=policy, around=lambda _: server))
+        carol = colleague.sandbox.world.accounts.require(colleague.ids["carol"])
+        carol.display_name = "Carol the human"
+        tell_profile(colleague.sandbox.world, carol, carol)
+        silent = await colleague.says("carol", "hello")
+        asked = await colleague.says("carol", "@hermes hello")
+
+        assert await state_of(colleague, asked) == ("answered", None)
+        assert colleague.state_of(silent) is None
+        assert counters(colleague)["pair", carol.id] == 1
 
 
 async def test_a_program_that_is_not_listed_causes_nothing(open_colleague: Open) -> None:

@@ -147,6 +147,7 @@ def test_a_body_without_a_leading_mention_has_no_such_end(body: str) -> None:
     assert leading_mention_end(body, "hermes") == 0
 
 
+@pytest.mark.timeout(60)
 @settings(deadline=None)  # how long it may take has tests of its own
 @given(st.one_of(st.text(), MARKDOWN))
 def test_any_text_gives_handles_of_the_grammar(body: str) -> None:

@@ -160,7 +160,7 @@ async def test_the_rows_of_one_profile_are_nothing_to_another(
         open_colleague() as first,
         second_profile(first, tmp_path / "second", ATHENE, is_started=False) as second,
     ):
-        asked = await first.says("alice", "@hermes @athene hi")
+        asked = await first.says("alice", "@hermes hi")
         await first.until_state(asked, "answered")
         await first.stops()
         second.state_path.parent.mkdir(parents=True)

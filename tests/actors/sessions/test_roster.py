@@ -1,13 +1,24 @@
 """A list of people means accounts: whoever takes a login later inherits nothing."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import pytest
 
+from hermes_chatto.actors.runtime.clock import SystemClock
+from hermes_chatto.actors.runtime.store_errors import StoreUnavailableError
+from hermes_chatto.actors.runtime.store_thread import StoreThread
 from hermes_chatto.actors.sandbox.server.account_calls import tell_profile
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open, Script
+from hermes_chatto.actors.sessions.directory import Directory
+from hermes_chatto.actors.sessions.journal import Journal
 from hermes_chatto.actors.sessions.policy import Policy
+from hermes_chatto.actors.sessions.roster import RosterReader
+from hermes_chatto.store.database import Database, open_database
+from hermes_chatto.tests.store.samples import NOW
 
 FIND, NAMES = "UserService/GetUser", "UserService/BatchGetUsers"
 
@@ -57,6 +68,16 @@ async def test_everybody_may_talk_where_all_may(open_colleague: Open) -> None:
         await colleague.until_state(id_, "answered")
 
         assert let_in(colleague) == {id_: "allow_all_users"}
+
+
+async def test_whom_the_gateway_lets_in_by_itself_is_let_in_by_it(open_colleague: Open) -> None:
+    """Pairing, its own lists, roles: which of them, it does not say."""
+    async with open_colleague() as colleague:
+        colleague.gateway.allow([colleague.ids["carol"]])
+        id_ = await colleague.says("carol", "@hermes hi")
+        await colleague.until_state(id_, "answered")
+
+        assert let_in(colleague) == {id_: "gateway"}
 
 
 async def test_a_login_that_is_taken_again_lets_nobody_in(
@@ -167,6 +188,37 @@ async def test_a_display_name_like_an_allowed_login_is_a_name(open_colleague: Op
         await decided(colleague)
 
         assert [colleague.state_of(id_) for id_ in posted] == [None] * 5
+
+
+class FullStore:
+    """A store that can be read and takes nothing more."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def read(self, work: Callable[[Database], object]) -> object:
+        """Read."""
+        return work(self._db)
+
+    async def run(self, work: Callable[[Database], object]) -> object:
+        """Refuse."""
+        raise StoreUnavailableError(str(work))
+
+
+async def test_a_full_disk_keeps_nobody_out(
+    open_colleague: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whom a login means is then asked again at the next connection."""
+    db = open_database(tmp_path / "full" / "state.db", now=NOW).db
+    async with open_colleague(is_started=False) as colleague:
+        journal = Journal(cast("StoreThread[Database]", FullStore(db)), "default", SystemClock())
+        directory = Directory(colleague.person("hermes"))
+
+        roster = await RosterReader(POLICY, journal, directory).read()
+
+        assert set(roster.allowed) == {colleague.ids["alice"], colleague.ids["bob"]}
+    assert "CHATTO_ALLOWED_USERS: whom new logins mean is not kept" in caplog.text
+    db.close()
 
 
 @pytest.fixture(autouse=True)

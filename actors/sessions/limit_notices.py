@@ -13,10 +13,10 @@ from .policy import Policy
 from .services import Services
 from .turn import TurnActor
 
-__all__ = ["Notices"]
+__all__ = ["LimitNotices"]
 
 
-class Notices:
+class LimitNotices:
     """Plans the posts that say so; they go through the outbox like everything else."""
 
     def __init__(self, services: Services) -> None:
