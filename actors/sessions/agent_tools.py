@@ -178,13 +178,11 @@ class AgentTools:
     async def _room(self, caller: Caller, where: Where) -> tuple[Room, Asked]:
         """Return the room that is meant, if everybody whose words the run has is in it."""
         asked = await self._asked(caller)
-        directory = self._services.directory
-        room_id = directory.id_of(where.room.lstrip("#")) if where.room else asked.place.room_id
-        refusal = ToolRefusedError(texts.no_room(where.room or room_id))
-        is_here = room_id == asked.place.room_id
-        room = await directory.room(room_id) if is_here else directory.known_room(room_id)
+        refusal = ToolRefusedError(texts.no_room(where.room or asked.place.room_id))
+        room = await self._find((where.room or asked.place.room_id).lstrip("#"))
         if room is None or not answers_room(room, self._services.policy):
             raise refusal
+        room_id, is_here = room.room_id, room.room_id == asked.place.room_id
         if room.kind is RoomKind.DIRECT and not is_here:
             raise refusal
         try:
@@ -194,6 +192,15 @@ class AgentTools:
         if not asked.asker_ids <= inside:
             raise refusal
         return room, asked
+
+    async def _find(self, wanted: str) -> Room | None:
+        """Return a room by its ID or name; what is not known is looked up in a fresh list."""
+        directory = self._services.directory
+        known = directory.known_room(directory.id_of(wanted))
+        if known is None:
+            await directory.refresh_rooms()
+            known = directory.known_room(directory.id_of(wanted))
+        return known
 
     async def _asked(self, caller: Caller) -> Asked:
         """Read off the rows whose question the run answers."""

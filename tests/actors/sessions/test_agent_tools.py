@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.actors.sessions.tool_port import Caller, Reading, ToolRefusedError, Tools, Where
@@ -299,3 +300,25 @@ async def test_a_post_elsewhere_goes_the_one_way_out(open_colleague: Open, agent
     assert kinds == [("other", None)]
     assert str(wrong).startswith("Refused: no thread hangs on 'Ex'")
     assert str(refusal).startswith("Refused: there is no room 'R2'")
+
+
+async def test_a_post_that_stops_half_way_says_what_is_missing(
+    open_colleague: Open, agent: Asked
+) -> None:
+    """Which part, and what is in the room: so the next call sends only the rest (handed S31)."""
+    long = "\n".join(f"line {number}" for number in range(2_500))
+    async with open_colleague(agent=agent, policy=replace(POLICY, post_tool=True)) as colleague:
+        agent.colleague = colleague
+        root = await colleague.says("bob", "the place", room="R2")
+        colleague.faults.before = [None, Code.PERMISSION_DENIED]
+        said = str(await agent.asks(lambda tools, call: tools.post(call, Where("R2", root), long)))
+        (first,) = [post for post in colleague.answers() if post.room_id == colleague.rooms["R2"]]
+        rest = long.removeprefix(first.body).lstrip("\n")
+        await agent.asks(lambda tools, call: tools.post(call, Where("R2", root), rest))
+        posts = [post for post in colleague.answers() if post.room_id == colleague.rooms["R2"]]
+
+    assert said == (
+        "Part 2 of 3 was not posted: the agent may not post there. In the room before it: "
+        f"{first.message_id}. Call the tool again with the missing rest only."
+    )
+    assert "\n".join(post.body for post in posts) == long
