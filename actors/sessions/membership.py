@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ...machines.membership import Change
 from ...store import memberships
 from ...store.memberships import MembershipRow
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .errors import ChatError
 from .facts import Room, RoomKind
 from .mail import MEMBERSHIP, Look
@@ -84,7 +85,11 @@ async def look_at_rooms(services: Services, rooms: Sequence[Room]) -> None:
         rooms: those it is in.
     """
     scope = services.journal.scope
-    rows = await services.journal.read(lambda db: memberships.of_scope(db, scope))
+    try:
+        rows = await services.journal.read(lambda db: memberships.of_scope(db, scope))
+    except (StoreBusyError, StoreUnavailableError) as error:
+        log.warning("how the account stands in its rooms is looked at later: %s", error)
+        return  # no reason to give the connection up; the next one compares again
     known = {row.room_id for row in rows if row.state == "inside"}
     now = {room.room_id for room in rooms if room.kind is RoomKind.CHANNEL}
     for room_id in sorted(known ^ now):
