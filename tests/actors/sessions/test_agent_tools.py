@@ -153,6 +153,15 @@ async def test_a_search_says_how_far_it_looked(open_colleague: Open, agent: Aske
         use: Use = lambda tools, call: tools.search(call, Where("R2"), "release friday")  # noqa: E731
         found = await agent.asks(use)
 
+        root = await colleague.says("bob", "plan", room="R2")
+        await colleague.says("bob", "release", room="R2", thread=root)
+        in_thread = await agent.asks(
+            lambda tools, call: tools.search(call, Where("R2", root), "release")
+        )
+        no_thread = await agent.asks(lambda tools, call: tools.read_thread(call, Where("R2"), 5))
+
+    assert texts(in_thread) == ["- Bob: release"]
+    assert str(no_thread).startswith("Refused: no thread hangs on")
     assert texts(found) == ["- Bob: The Release is on Friday"]
     assert isinstance(found, Reading)
     assert found.note == "looked through all 2 messages; this server has no search of its own"

@@ -1,8 +1,10 @@
 """Being added to a room, removed or banned is a step in the table, with how it came about."""
 
 from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.rooms import Ban
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
+from hermes_chatto.actors.sessions.services import Limits
 
 STEPS = """
     select from_state || ' -> ' || to_state, reason from transitions
@@ -88,3 +90,21 @@ async def test_what_happened_meanwhile_is_found(open_colleague: Open) -> None:
 
         assert steps(colleague, r2)[-1] == ("inside -> shut_out", "found")
         assert len(steps(colleague, colleague.rooms["R1"])) == 1
+
+
+async def test_a_look_that_fails_is_made_at_the_next_connection(open_colleague: Open) -> None:
+    """Nothing is lost but the name of what brought the account in."""
+    looked = "RoomDirectoryService/GetRoom"
+    async with open_colleague(limits=Limits(reconnect_first_s=0.1)) as colleague:
+        world, ops = colleague.sandbox.world, colleague.sandbox.add_room("ops")
+        colleague.faults.refused[looked] = Code.UNAVAILABLE
+        before = colleague.sandbox.calls[looked]
+        doors(colleague).join(world.accounts.require(colleague.ids["hermes"]), ops)
+        await colleague.until(lambda: colleague.sandbox.calls[looked] > before)
+        assert steps(colleague, ops.id) == []
+
+        colleague.faults.refused.clear()
+        colleague.cuts_stream()
+        await colleague.until(lambda: bool(steps(colleague, ops.id)))
+
+        assert steps(colleague, ops.id) == [("outside -> inside", "found")]

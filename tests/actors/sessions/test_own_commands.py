@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.rooms import Ban
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open
 from hermes_chatto.actors.sessions.people_texts import STATES
@@ -194,3 +195,17 @@ async def test_an_approval_by_somebody_else_is_refused_in_a_sentence(open_collea
         assert said.body == "Only Alice, whose question waits for it, can approve or deny here."
         assert colleague.gateway.commands == []
         assert colleague.state_of(m1) == "processing"
+
+
+async def test_a_server_that_does_not_answer_is_said(open_colleague: Open) -> None:
+    """And where nobody may go, the server's own words."""
+    async with open_colleague() as colleague:
+        colleague.sandbox.add_room("ops")
+        d1 = await colleague.opens_dm("alice")
+        colleague.faults.refused = {"RoomService/JoinRoom": Code.UNAVAILABLE}
+        down = await reply(colleague, "alice", "/join ops", room=d1)
+        colleague.faults.refused = {}
+        stays = await reply(colleague, "alice", "/leave announcements", room=d1)
+
+        assert down == "The server did not answer; please try again later."
+        assert stays.startswith("The server does not let me (announcements): cannot leave")
