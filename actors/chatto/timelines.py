@@ -6,7 +6,7 @@ from datetime import datetime
 from ..sessions.errors import RequestRefusedError
 from ..sessions.facts import Page, Place
 from ..sessions.ports import Post
-from .read_back import FIRST_PAGE, LATER_PAGE, Wanted
+from .read_back import FIRST_PAGE, LATER_PAGE, PAGES, Wanted
 from .resources import Proto, page_of, thread_page_of
 from .session import Session
 
@@ -67,7 +67,7 @@ class Timelines:
     async def find(
         self, author_id: str, post: Post, *, not_before: datetime, exclude: Collection[str]
     ) -> str | None:
-        """Look for a post; return the ID of the newest row that fits, None when none does.
+        """Look for a post; return the ID of the oldest row that fits, None when none does.
 
         Reads from the newest row backwards until the rows are older than the post can be, so
         that neither a busy thread nor a long time since the attempt hides it.
@@ -75,18 +75,24 @@ class Timelines:
         Args:
             author_id: whose post.
             post: what it looks like, and where it belongs.
-            not_before: by our clock.
+            not_before: the earliest time the server can have given it.
             exclude: IDs of rows that are known to be something else.
 
         Raises:
-            ChatError: the place could not be read.
+            ChatError: the place could not be read; `RequestRefusedError` also where more was
+                posted since than is read for this.
         """
         wanted = Wanted(author_id, post, not_before, exclude)
         page = await self._newest(post, limit=FIRST_PAGE)
-        found = wanted.newest_in(page.events)
+        found = wanted.oldest_in(page.events)
+        pages = 1
         while found is None and page.has_older and wanted.may_precede(page.events):
+            if pages == PAGES:
+                code, text = "too_far_back", "too much was posted since to look for it"
+                raise RequestRefusedError(code, text)
+            pages += 1
             page = await self._newest(post, limit=LATER_PAGE, before=page.start_cursor)
-            found = wanted.newest_in(page.events)
+            found = wanted.oldest_in(page.events)
         return found
 
     async def _around_in_room(self, room_id: str, row_id: str, limit: int) -> Page:

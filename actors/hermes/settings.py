@@ -145,6 +145,8 @@ class Settings:
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
+    max_parallel_turns: int = setting(Kind.INT, 16, LIMITS, "turns at the gateway at once, commands apart; others wait in order, nobody is refused; 0 counts as 1")
+    retention_days: int = setting(Kind.INT, 30, LIMITS, "how long finished turns and their transitions are kept; never shorter than edits and redeliveries reach back, a day")
     post_tool: bool = setting(Kind.BOOL, False, TOOLS, "give the agent a tool that posts elsewhere")
     room_toolsets: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "toolsets that *replace* `platform_toolsets.chatto` in a room and its threads: list every one the room keeps, `chatto` too if the agent keeps its tools there. As a variable: `R1=web,chatto; R2=web`")
     channel_prompts: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "extra instructions for a room and its threads; they hold from a session's beginning", has_variable=False)

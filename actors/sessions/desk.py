@@ -10,11 +10,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ...store import glossary, ignored
+from ...store.custody import Custodian
 from ...store.database import Database, StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
 from .agent_tools import AgentTools
@@ -30,6 +32,7 @@ from .mail import (
     CONNECTION,
     DELIVERY,
     MEMBERSHIP,
+    RETENTION,
     ROOM,
     SIGN,
     THREAD,
@@ -53,6 +56,7 @@ from .ports import (
 )
 from .promise import Promise
 from .recovery import Recovery
+from .retention import RetentionActor, prune_now_and_then
 from .room import RoomActor
 from .room_server import RoomServer
 from .services import Limits, Services
@@ -72,6 +76,8 @@ WAITING_PER_ROOM = 1_000
 WAITING_PER_LANE = 1_000
 
 LONGEST_REPAIR_WAIT_S = 30.0
+LOCK_AT_START_S = 10.0  # beside the 5 s of each attempt; the gateway gives a connect 30 s
+OUTAGE = (StoreBusyError, StoreUnavailableError)
 
 UNFINISHED = DeliveryResult(DeliveryState.REFUSED, (), "stopping")
 """It stands in the outbox: what is missing goes out after the next start."""
@@ -130,7 +136,9 @@ class SessionsDesk:
         try:
             await self._host.start()
         except StoreError as error:
-            raise StateUnusableError(str(error)) from error
+            raise StateUnusableError(str(error), may_pass=error.may_pass) from error
+        except OUTAGE as error:
+            raise StateUnusableError(str(error), may_pass=True) from error
         await self._wait_for_first_outcome()
 
     async def stop(self) -> None:
@@ -192,19 +200,29 @@ class SessionsDesk:
             log.debug("%s after the stop", type(mail).__name__)
             return
         try:
-            self._services.tell(THREAD, session_key, mail)
+            if isinstance(mail, KeyReady):
+                self._services.tell(THREAD, session_key, mail)
+            else:
+                self._services.tell_surely(THREAD, session_key, mail)
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
-            log.exception("%s: a report of the gateway is lost", session_key)
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
 
     # --- start and stop -----------------------------------------------------------------------
 
     async def _open(self, tasks: TaskGroup) -> None:
         equipment = self._equipment
-        store = StoreThread(equipment.open_state, clock=equipment.clock)
+        store = StoreThread(
+            Custodian(equipment.open_state, equipment.clock.now),
+            opening_patience_s=LOCK_AT_START_S,
+            clock=equipment.clock,
+        )
         await tasks.start(store.serve)
-        await store.run(partial(glossary.save, entries=entries()))
+        words = entries()
+        # Nothing is written where nothing has to be: a writer elsewhere is no reason to wait.
+        if not await store.read(partial(glossary.is_told, entries=words)):
+            await store.run(partial(glossary.save, entries=words))
         journal = Journal(store, equipment.scope, equipment.clock)
         kinds: dict[str, Kind] = {}
 
@@ -218,6 +236,7 @@ class SessionsDesk:
             waits=partial(backoff, equipment.limits.repair_wait_s, 5, LONGEST_REPAIR_WAIT_S),
             on_dead=on_dead,
             attempts=4,
+            is_outage=is_outage,
         )
         services = Services(
             journal=journal,
@@ -230,12 +249,14 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
+            opened_at=journal.now(),
         )
         kinds.update(self._kinds(services))
         if equipment.policy.signs != NO_SIGNS:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
+        tasks.start_soon(prune_now_and_then, services, self._first_outcome)
 
     def _kinds(self, services: Services) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
@@ -260,6 +281,7 @@ class SessionsDesk:
             SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),
+            RETENTION: Kind(partial(_load, RetentionActor.load, services)),
         }
 
     async def _wait_for_first_outcome(self) -> None:
@@ -284,7 +306,10 @@ class SessionsDesk:
                 at = services.journal.now()
                 scope = services.journal.scope
                 write = partial(ignored.add, scope=scope, counts=counts, at=at)
-                await services.journal.store.run(write)
+                try:
+                    await services.journal.store.run(write)
+                except OUTAGE as error:
+                    log.warning("the counters of what was ignored are lost: %s", error)
         await services.journal.store.close()
 
     def _crashed(self, error: BaseException) -> None:

@@ -9,6 +9,9 @@ from .stream_events import Membership, PersonChanged, RoomChanged
 
 __all__ = ["Directory"]
 
+NO_PERSON = frozenset({"all", "here", "everyone", "owner", "admin", "moderator"})
+"""Handles that no account can have. Source: Chatto 0.4.20, cli/internal/core/users.go."""
+
 NAMES_KEPT = 10_000  # people; a name is read again when it is needed after it was forgotten
 
 
@@ -145,6 +148,24 @@ class Directory:
         found = await self._server.people(user_ids) if user_ids else {}
         self.note_people(found)
         return found
+
+    async def is_person(self, handle: str) -> bool:
+        """Tell whether a handle is the login of a person, in any case.
+
+        Whoever is not known is read, each time: an account may have been made since.
+        Raises: ChatError.
+        """
+        wanted = handle.lower()
+        if wanted in NO_PERSON:
+            return False
+        if self._account is not None and self._account.login.lower() == wanted:
+            return True
+        if any(person.login.lower() == wanted for person in self._people.values()):
+            return True
+        found = await self._server.find_person(handle)
+        if found is not None:
+            self.note_people({found.user_id: found})
+        return found is not None
 
     async def find(self, login: str) -> Person | None:
         """Look somebody up by login, in any case; None: nobody. Raises: ChatError."""

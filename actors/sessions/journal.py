@@ -90,6 +90,8 @@ class Draft:
         self._work: list[Callable[[Database], object]] = []
         self._lines: list[str] = []
         self._signed: list[str] = []
+        self._has_receipts = False
+        self._acts: list[Callable[[], None]] = []
 
     @property
     def is_empty(self) -> bool:
@@ -196,10 +198,13 @@ class Draft:
     def receive(self, row: TurnRow, reason: str | None = None) -> None:
         """Plan the receipt of a message, before anything is done about it.
 
+        On a disk that is all but full it waits: what is left is for the answers under way.
+
         Args:
             row: the receipt.
             reason: what it owes itself to, other than its being posted; None: nothing else.
         """
+        self._has_receipts = True
         self._plan(lambda db: turns.receive(db, row))
         step = Step("turn", "receive", "", row.state, {})
         self._step(step, row.message_id, row.message_id, reason)
@@ -248,6 +253,10 @@ class Draft:
         """Plan a write that is no step of a machine, in the same transaction."""
         self._plan(write)
 
+    def then(self, act: Callable[[], None]) -> None:
+        """Plan what is done as soon as this is written: a mail to the actor whose row it is."""
+        self._acts.append(act)
+
     async def commit(self) -> None:
         """Write everything that was decided in one transaction, then log it.
 
@@ -257,11 +266,16 @@ class Draft:
         """
         work = self._work
         if work:
-            await self._journal.store.run(lambda db: [write(db) for write in work])
+            may_wait = self._has_receipts
+            await self._journal.store.run(
+                lambda db: [write(db) for write in work], may_wait=may_wait
+            )
         for line in self._lines:
             log.info("%s", line)
         for message_id in self._signed:
             self._journal.on_sign(message_id)
+        for act in self._acts:
+            act()
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)

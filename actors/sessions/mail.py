@@ -14,6 +14,7 @@ __all__ = [
     "CONNECTION",
     "DELIVERY",
     "MEMBERSHIP",
+    "RETENTION",
     "ROOM",
     "SIGN",
     "THREAD",
@@ -27,6 +28,7 @@ __all__ = [
     "KeyReady",
     "Look",
     "NotStarted",
+    "Prune",
     "Received",
     "Recover",
     "RecoverMessage",
@@ -61,6 +63,24 @@ MEMBERSHIP = "membership"
 """Kind of the actors that look how the account stands in a room; key: room ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
+RETENTION = "retention"
+"""Kind of the one actor that forgets what is over; key: scope."""
+
+
+# --- retention ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Command: remove the next rows of what is over."""
+
+    table: str
+    before: str | None = None
+    """Only what was over at this time; None: this is the first batch, which decides it."""
+    after: int = 0
+    """Where the batch before this one ended in the table."""
+    removed: int = 0
+    """How many rows the batches before this one removed."""
 
 
 # --- room -----------------------------------------------------------------------------------

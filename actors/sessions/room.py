@@ -9,7 +9,7 @@ from typing import TypeVar
 from ...store import ignored, turns
 from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
-from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from .admission import Cause, Editor, NotForUs, Path, Refused
 from .batch import Batch, Decided, ids_of, message_id_of
 from .errors import (
@@ -37,7 +37,10 @@ LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
 LATER = (ServerUnreachableError, ServerBusyError, StoreBusyError, StoreUnavailableError)
-"""Errors that a wait may heal: a server that does not answer, a disk that is full."""
+"""Errors that a wait may heal: a server that does not answer, a disk that is full.
+
+A receipt waits for the disk as long as it takes, a read not for its server.
+"""
 
 T = TypeVar("T")
 
@@ -84,7 +87,7 @@ class RoomActor:
                 await self._take(mails)
             except LATER as error:
                 wait_s = next(waits)
-                patience_s -= wait_s
+                patience_s -= 0 if is_outage(error) else wait_s
                 if patience_s < 0:
                     return self._leave(mails, error)
                 log.info("room %s, again in %.1f s: %s", self._room_id, wait_s, error)

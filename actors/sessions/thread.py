@@ -1,7 +1,8 @@
 """The lane of one session key: its thread, its turns, and what goes to the gateway when."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import assert_never
 
 from ...store import room_sessions, threads, turns
@@ -32,6 +33,7 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
+from .notices import LANE_FULL, Notices
 from .own_words import OwnWords
 from .ports import HandOver
 from .services import Services
@@ -73,8 +75,9 @@ class ThreadActor:
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
         self._own_words = OwnWords(self._answering, services)
+        self._notices = Notices(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
-        self._limit_notices = LimitNotices(services)
+        self._limit_notices = LimitNotices(self._notices, services)
         self._ending = Ending(self._lane, self._answering)
 
     @classmethod
@@ -94,8 +97,12 @@ class ThreadActor:
 
     async def handle(self, mails: Sequence[ThreadMail]) -> None:
         """Decide, record, act; an error ends the actor, the rows are what remains."""
-        for mail in mails:
-            await self._handle(mail)
+        try:
+            for mail in mails:
+                await self._handle(mail)
+        finally:
+            is_busy = self._lane.at_gateway() is not None
+            self._services.slots.settle(self._key, is_busy=is_busy)
         self._show_running()
 
     async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
@@ -140,35 +147,19 @@ class ThreadActor:
             await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
-        verdict = self._in_view_of_run(row, mail.verdict)
+        asks = partial(self._services.gateway.awaits_answer, self._key)
+        verdict = _in_view_of_run(self._lane.at_gateway(), row, mail.verdict, asks)
+        most = self._services.limits.waiting_turns
+        if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
+            verdict = Refused(verdict.cause, LANE_FULL)
+            self._notices.lane_full(draft, row)
         turn.judge(draft, verdict)
         self._lane.keep(turn)
         if isinstance(verdict, Bypassed):
             await self._bypass(draft, turn, verdict)
         else:
-            notice = await self._limit_notices.plan(draft, turn, self._lane.at_gateway())
+            await self._limit_notices.plan(draft, turn, self._lane.at_gateway())
             await self._dispatch.pump(draft, turn)
-            self._limit_notices.send(notice)
-
-    def _in_view_of_run(
-        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
-    ) -> Admitted | Bypassed | Refused:
-        """Look at a verdict beside the run that is under way in this lane.
-
-        What it asked its person, that person answers past the lane; an approval by anybody else
-        would be taken by the gateway for that person's.
-        """
-        running = self._lane.at_gateway()
-        if running is None:
-            return verdict
-        is_theirs = running.row.author_id == row.author_id
-        if isinstance(verdict, Bypassed) and not is_theirs:
-            name = verdict.command.split(maxsplit=1)[0].lower()
-            return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
-        if isinstance(verdict, Admitted) and is_theirs:
-            is_answer = self._services.gateway.awaits_answer(self._key)
-            return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
-        return verdict
 
     async def _bypass(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Let something go past the lane, also while the run it is meant for is under way."""
@@ -233,6 +224,8 @@ class ThreadActor:
         if turn is not None:
             has_run = not self._services.gateway.is_ready(self._key)
             await self._ending.of_delivery(draft, turn, has_run=has_run)
+        elif (late := await self._answering.answered_late(mail.turn_id)) is not None:
+            late.answer(draft)
         await self._dispatch.pump(draft)
 
     async def _key_ready(self) -> None:
@@ -290,3 +283,25 @@ class ThreadActor:
             self._holding.skip(draft, turn, "author_not_allowed")
         elif turn.state == "admitted":
             turn.enqueue(draft)
+
+
+def _in_view_of_run(
+    running: TurnActor | None,
+    row: TurnRow,
+    verdict: Admitted | Bypassed | Refused,
+    awaits_answer: Callable[[], bool],
+) -> Admitted | Bypassed | Refused:
+    """Look at a verdict beside the run that is under way in a lane.
+
+    What it asked its person, that person answers past the lane; an approval by anybody else
+    would be taken by the gateway for that person's.
+    """
+    if running is None:
+        return verdict
+    is_theirs = running.row.author_id == row.author_id
+    if isinstance(verdict, Bypassed) and not is_theirs:
+        name = verdict.command.split(maxsplit=1)[0].lower()
+        return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
+    if isinstance(verdict, Admitted) and is_theirs and awaits_answer():
+        return Bypassed(verdict.cause, row.body or "")
+    return verdict

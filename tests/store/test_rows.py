@@ -421,3 +421,13 @@ def test_questions_of_a_person_are_counted_as_they_stand(db: Database) -> None:
 
     assert turns.questions_of(db, SCOPE, "u1", at(60)) == (2, 5)
     assert turns.questions_of(db, SCOPE, "u1", at()) == (2, 6)
+
+
+def test_glossary_that_says_the_same_need_not_be_written(db: Database) -> None:
+    """A start on a file that is up to date writes nothing."""
+    words = [EntryRow("turn", "queued", "waits"), EntryRow("reason", "busy", "later")]
+    glossary.save(db, words)
+
+    assert glossary.is_told(db, list(reversed(words)))
+    assert not glossary.is_told(db, words[:1])
+    assert not glossary.is_told(db, [words[0], EntryRow("reason", "busy", "come again")])

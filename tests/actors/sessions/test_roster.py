@@ -200,8 +200,9 @@ class FullStore:
         """Read."""
         return work(self._db)
 
-    async def run(self, work: Callable[[Database], object]) -> object:
+    async def run(self, work: Callable[[Database], object], *, may_wait: bool = False) -> object:
         """Refuse."""
+        del may_wait
         raise StoreUnavailableError(str(work))
 
 
