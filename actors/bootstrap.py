@@ -39,10 +39,12 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         read_timeout_s=settings.read_timeout_s, send_timeout_s=settings.send_timeout_s
     )
     url = settings.url or ""
+    server = ChattoServer(url, _credential(settings), limits)
     equipment = Equipment(
         scope=profile.name,
         server_url=url,
-        server=ChattoServer(url, _credential(settings), limits),
+        server=server,
+        rooms=server.rooms,
         policy=admission_policy(settings),
         context=context_limits(settings),
         limits=Limits(

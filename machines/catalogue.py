@@ -6,6 +6,7 @@ from .chart import Chart
 from .connection import ConnectionChart
 from .delivery import DeliveryChart
 from .export import Table
+from .membership import MembershipChart
 from .prompt import PromptChart
 from .room_session import RoomSessionChart
 from .thread import ThreadChart
@@ -20,6 +21,7 @@ CHARTS: tuple[type[Chart[Any]], ...] = (
     RoomSessionChart,
     DeliveryChart,
     ConnectionChart,
+    MembershipChart,
     PromptChart,
 )
 

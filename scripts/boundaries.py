@@ -20,7 +20,7 @@ __all__ = [
 OURS = ("hermes_chatto", "hermes_plugins", "actors", "machines", "store", "scripts", "tests")
 """First words of an absolute import that would tie us to one of our names."""
 
-_GATEWAY = frozenset({"gateway", "agent", "tools", "hermes_cli", "hermes_constants"})
+_GATEWAY = frozenset({"gateway", "agent", "tools", "toolsets", "hermes_cli", "hermes_constants"})
 _WIRE = frozenset({"chattolib", "connectrpc", "google", "httpx", "websockets"})
 _EVERYTHING = frozenset(
     {

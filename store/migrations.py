@@ -388,6 +388,12 @@ def m005_admission(db: Database) -> None:
     _run(db, "admission")
 
 
+@migrations()
+def m006_memberships(db: Database) -> None:
+    """Keep how the account stands in its rooms."""
+    _run(db, "memberships")
+
+
 def _run(db: Database, name: str) -> None:
     """Run the statements of a file in the folder `schema`."""
     text = (SCHEMA / f"{name}.sql").read_text(encoding="utf-8")

@@ -30,6 +30,7 @@ from .resources import (
     person_of,
     room_of,
 )
+from .rooms import ChattoRooms
 from .session import Session
 from .timelines import Timelines
 
@@ -59,6 +60,7 @@ class ChattoServer:
         """
         self._session = Session(url, credential, limits or Limits())
         self._timelines = Timelines(self._session)
+        self.rooms = ChattoRooms(self._session)
         self._account: Account | None = None
 
     async def identify(self) -> Account:

@@ -21,6 +21,9 @@ __all__ = [
 Proto: TypeAlias = Any
 """A generated message. Not imported from `pb`: translating needs none of its classes."""
 
+MAY_JOIN: Final = "room.join"
+"""Source: Chatto 0.4.20, cli/internal/connectapi/room_directory.go."""
+
 DIRECT: Final = 2
 """`ROOM_KIND_DM`. Any other kind counts as a channel, where the agent speaks when asked."""
 
@@ -60,6 +63,10 @@ def room_of(entry: Proto) -> Room:
         is_member=entry.viewer_state.is_member,
         is_archived=room.archived,
         takes_answers=_takes_answers(entry, ANSWERING[is_direct]),
+        may_join=any(
+            grant.granted and grant.permission == MAY_JOIN
+            for grant in entry.viewer_state.permissions
+        ),
     )
 
 

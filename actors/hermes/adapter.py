@@ -13,6 +13,7 @@ from gateway.platforms.base import (
     ProcessingOutcome,
     SendResult,
 )
+from gateway.session import SessionSource
 
 from ..sessions.errors import StateUnusableError
 from ..sessions.ports import Desk, Gateway, Outgoing, RunOutcome
@@ -30,12 +31,12 @@ from .settings import (
     resolve,
     split_home,
 )
+from .tool_bench import PLATFORM_NAME, ToolBench
 
 __all__ = ["PLATFORM_NAME", "ChattoAdapter", "LoadDesk", "Metadata", "OpenDesk"]
 
 logger = logging.getLogger(__name__)
 
-PLATFORM_NAME = "chatto"
 PART_LIMIT = 9_900  # bytes; the server refuses a body of more than 10,000
 
 OpenDesk: TypeAlias = Callable[[Settings, Gateway, Profile], Desk]
@@ -60,7 +61,11 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     interactive_resume = False  # else a resumed run reports the restart and leaves its question
 
     def __init__(
-        self, config: PlatformConfig, load_desk: LoadDesk, session_ends: SessionEnds
+        self,
+        config: PlatformConfig,
+        load_desk: LoadDesk,
+        session_ends: SessionEnds,
+        bench: ToolBench,
     ) -> None:
         """Take the configuration; nothing is read or opened before `connect`.
 
@@ -69,10 +74,12 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
                 into it, where the operator has not decided otherwise.
             load_desk: called once per connect.
             session_ends: where the plugin's hook tells of agents that ended.
+            bench: where the agent's tools come to be worked on.
         """
         super().__init__(config, Platform(PLATFORM_NAME))
         self._load_desk = load_desk
         self._session_ends = session_ends
+        self._bench = bench
         self._hearing: Subscription | None = None
         self._port: GatewayPort | None = None
         self._desk: Desk | None = None
@@ -104,7 +111,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             settings = self._settings()
         except SettingsError as error:
             return self._give_up("chatto_settings", str(error))
-        self._settle_home(settings)
+        _settle_home(self.config, settings)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
         self._hearing = self._session_ends.subscribe(self._port.runs.session_ended)
@@ -114,6 +121,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         except StateUnusableError as error:
             self._desk = None
             return self._give_up("chatto_state", str(error), may_pass=error.may_pass)
+        self._bench.open(self._desk, settings)
         return not self.has_fatal_error
 
     async def disconnect(self) -> None:
@@ -124,6 +132,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if self._port is not None:
             self._port.close()
         if desk is not None:
+            self._bench.close(desk)
             await desk.stop()
         self._mark_disconnected()
 
@@ -207,6 +216,17 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         """Return what the gateway calls the room; it keeps names from the sources itself."""
         return {"name": chat_id, "type": "channel"}
 
+    def toolsets_for_source(self, source: SessionSource) -> list[str] | None:
+        """Return the toolsets of a room and its threads in place of the platform's; None: those.
+
+        An empty list would mean all of them, so "none" is the gateway's word for no servers.
+        Source: Hermes 0.22, gateway/run_turn.py:_resolve_enabled_toolsets_for_source.
+        """
+        room_id = str(source.chat_id)
+        self._bench.begin_in(room_id)
+        toolsets = self._bench.toolsets_of(room_id)
+        return None if toolsets is None else [*toolsets] or ["no_mcp"]
+
     async def on_processing_start(self, event: MessageEvent) -> None:
         """Tell that a run began."""
         key = key_of_source(self, event.source)
@@ -249,13 +269,6 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if missing is not None:
             raise SettingsError(missing)
         return resolution.settings
-
-    def _settle_home(self, settings: Settings) -> None:
-        if settings.home_channel is None or self.config.home_channel is not None:
-            return
-        room_id, root_id = split_home(settings.home_channel)
-        home = HomeChannel(self.platform, room_id, name=room_id, thread_id=root_id)
-        self.config.home_channel = home
 
     def _give_up(self, code: str, text: str, *, may_pass: bool = False) -> bool:
         logger.error("Chatto: %s", text)
@@ -300,6 +313,19 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         home = self.config.home_channel
         is_home = home is not None and (home.chat_id, home.thread_id) == (room_id, thread_root_id)
         return not is_home
+
+
+def _settle_home(config: PlatformConfig, settings: Settings) -> None:
+    """Tell the gateway where notices go, unless it knows."""
+    if settings.home_channel is None or config.home_channel is not None:
+        return
+    room_id, thread_root_id = split_home(settings.home_channel)
+    config.home_channel = HomeChannel(
+        platform=Platform(PLATFORM_NAME),
+        chat_id=room_id,
+        name=room_id,
+        thread_id=thread_root_id,
+    )
 
 
 def _byte_length(text: str) -> int:

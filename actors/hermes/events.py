@@ -50,6 +50,7 @@ class GatewayEvents:
         extras: dict[str, object] = {
             "user_id": order.author.user_id,
             "user_name": _name(order.author),
+            "channel_prompt": order.prompt,
         }
         if order.reply_to_id is not None and order.reply_to_text is not None:
             extras |= _reply(order)

@@ -9,10 +9,14 @@ from typing import Protocol, cast
 from gateway.config import PlatformConfig
 from gateway.platform_registry import PlatformEntry
 
+from ..sessions.model_texts import HINT
 from .adapter import PLATFORM_NAME, ChattoAdapter, LoadDesk, OpenDesk
 from .environment import profile_variable
+from .room_gate import RoomGate
 from .session_ends import SessionEnds
 from .settings import Settings, SettingsError, missing_credential, resolve, split_home
+from .tool_bench import ToolBench
+from .tools import ToolRegistrar, register_tools
 
 __all__ = ["LoadDesk", "OpenDesk", "register"]
 
@@ -28,14 +32,9 @@ DEPENDENCIES = (
     "statemachine",
     "websockets",
 )
-HINT = (
-    "You are in Chatto, a team chat with rooms, threads and direct messages. Markdown is shown as "
-    "such. Your answer is posted where you were asked: in the thread of the message, or in the "
-    "direct conversation. People are mentioned with @ and their login."
-)
 
 
-class Registrar(Protocol):
+class Registrar(ToolRegistrar, Protocol):
     """The part of the gateway's plugin context that is used."""
 
     def register_platform(self, **entry: object) -> object:
@@ -48,17 +47,17 @@ class Registrar(Protocol):
 
 
 def register(context: object, load_desk: LoadDesk) -> None:
-    """Register the platform `chatto`, and the hook that tells when an agent's run ended.
+    """Register the platform `chatto`, its tools, and the hooks it needs.
 
     Args:
         context: the gateway's plugin context.
         load_desk: see `LoadDesk`; called at connect.
     """
-    session_ends = SessionEnds()
+    session_ends, bench = SessionEnds(), ToolBench()
     entry: dict[str, object] = {
         "name": PLATFORM_NAME,
         "label": "Chatto",
-        "adapter_factory": lambda config: ChattoAdapter(config, load_desk, session_ends),
+        "adapter_factory": lambda config: ChattoAdapter(config, load_desk, session_ends, bench),
         "check_fn": has_dependencies,
         # without validate_config: a bad setting then ends in connect, which can say what is wrong
         "is_connected": is_set_up,
@@ -77,6 +76,8 @@ def register(context: object, load_desk: LoadDesk) -> None:
     registrar = cast("Registrar", context)
     registrar.register_platform(**{name: entry[name] for name in entry if name in known})
     registrar.register_hook("on_session_end", session_ends.tell)
+    registrar.register_hook("pre_tool_call", RoomGate(bench).ask)
+    register_tools(registrar, bench)
 
 
 def has_dependencies() -> bool:

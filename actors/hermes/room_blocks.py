@@ -4,20 +4,23 @@ import difflib
 from collections.abc import Mapping
 
 from ..sessions.policy import Bots, FollowUps, RoomRules
+from .room_lists import RoomBlocks, toolset_names
 from .values import JunkError, Kind, MalformedError, Value, read_value
 
 __all__ = ["BOTS", "FOLLOW_UPS", "RoomBlocks", "contradiction", "read_room_blocks"]
 
-RoomBlocks = tuple[tuple[str, RoomRules], ...]
-"""Rules by room, as it is written: an ID or a name."""
-
 FOLLOW_UPS = tuple(each.value for each in FollowUps)
 BOTS = tuple(each.value for each in Bots)
+
+TOOLSETS = "toolsets"
 
 KINDS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
     "require_mention": (Kind.BOOL, ()),
     "follow_ups": (Kind.CHOICE, FOLLOW_UPS),
     "allow_bots": (Kind.CHOICE, BOTS),
+    "prompt": (Kind.TEXT, ()),
+    "thread_context_message_limit": (Kind.INT, ()),
+    "room_context_message_limit": (Kind.INT, ()),
 }
 """What may be said of a room: kind and choices by key."""
 
@@ -62,10 +65,14 @@ def contradiction(free_rooms: tuple[str, ...], blocks: RoomBlocks) -> str | None
 
 def _read_block(name: str, block: Mapping[object, object], warnings: list[str]) -> RoomRules:
     values: dict[str, Value] = {}
+    toolsets: tuple[str, ...] | None = None
     for written, raw in block.items():
         key = str(written)
+        if key == TOOLSETS:
+            toolsets = toolset_names(raw, f"{name}.{key}")
+            continue
         if key not in KINDS:
-            near = difflib.get_close_matches(key, KINDS, n=1, cutoff=0.0)
+            near = difflib.get_close_matches(key, (*KINDS, TOOLSETS), n=1, cutoff=0.0)
             warnings.append(f"{name}.{key} is no setting of a room; the nearest is {near[0]}")
             continue
         try:
@@ -76,7 +83,19 @@ def _read_block(name: str, block: Mapping[object, object], warnings: list[str]) 
         require_mention=_bool(values.get("require_mention")),
         follow_ups=FollowUps(values["follow_ups"]) if "follow_ups" in values else None,
         allow_bots=Bots(values["allow_bots"]) if "allow_bots" in values else None,
+        toolsets=toolsets,
+        prompt=_text(values.get("prompt")),
+        thread_lines=_int(values.get("thread_context_message_limit")),
+        room_lines=_int(values.get("room_context_message_limit")),
     )
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else str(value).strip() or None
+
+
+def _int(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _bool(value: Value) -> bool | None:

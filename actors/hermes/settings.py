@@ -22,7 +22,8 @@ from ..sessions.policy import (
     Revisions,
     Signs,
 )
-from .room_blocks import BOTS, FOLLOW_UPS, RoomBlocks, contradiction, read_room_blocks
+from .room_blocks import BOTS, FOLLOW_UPS, contradiction, read_room_blocks
+from .room_lists import RoomBlocks, joined_blocks, read_prompts, read_toolsets
 from .values import JunkError, Kind, MalformedError, Secret, Value, read_value
 
 __all__ = [
@@ -45,10 +46,11 @@ WHERE = "Where and when"
 CONTEXT = "Context"
 EDITS = "Edits and signs"
 LIMITS = "Connection and limits"
+TOOLS = "Tools and rooms"
 
 GATEWAY_KEYS = frozenset(
     {
-        "allow_admin_from", "allow_from", "channel_prompts", "cron_continuable_surface",
+        "allow_admin_from", "allow_from", "cron_continuable_surface",
         "dm_policy", "exclusive_bot_mentions", "gateway_restart_notification",
         "group_allow_admin_from", "group_allow_from", "group_policy", "group_sessions_per_user",
         "group_user_allowed_commands", "mention_patterns", "notice_delivery", "reply_in_thread",
@@ -126,7 +128,7 @@ class Settings:
     broadcast_mentions: bool = setting(Kind.BOOL, False, WHERE, "`@all` and `@here` count")
     answer_replies: bool = setting(Kind.BOOL, True, WHERE, "a reply to a message of the agent counts")
     follow_ups: str = setting(Kind.CHOICE, "asker", WHERE, "messages without a mention in a thread where the agent answered: `off`, `asker` (whose question runs, waits or was answered last), `anyone`; never one that is addressed to somebody else", choices=FOLLOW_UPS)
-    rooms: RoomBlocks = setting(Kind.ROOM_MAP, (), WHERE, "settings of single rooms, by ID or name: `require_mention`, `follow_ups`, `allow_bots`; they win over those above, and the same thing said twice and differently stops the start", has_variable=False)
+    rooms: RoomBlocks = setting(Kind.ROOM_MAP, (), WHERE, "settings of single rooms, by ID or name: `toolsets`, `require_mention`, `follow_ups`, `allow_bots`, `prompt`, `thread_context_message_limit`, `room_context_message_limit`; they win over those above, and the same thing said twice and differently stops the start", has_variable=False)
     home_channel: str | None = setting(Kind.TEXT, None, WHERE, "room, or ROOM/THREAD, for scheduled results and notices")
     thread_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in a slice of `[Earlier in this thread]`, the five newest besides; 0 = no block, no read, the frontier moves to the trigger")
     room_context_message_limit: int = setting(Kind.INT, 20, CONTEXT, "lines in `[Earlier in this room]`; 0 = no block")
@@ -145,6 +147,9 @@ class Settings:
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
     max_parallel_turns: int = setting(Kind.INT, 16, LIMITS, "turns at the gateway at once, commands apart; others wait in order, nobody is refused; 0 counts as 1")
     retention_days: int = setting(Kind.INT, 30, LIMITS, "how long finished turns and their transitions are kept; never shorter than edits and redeliveries reach back, a day")
+    post_tool: bool = setting(Kind.BOOL, False, TOOLS, "give the agent a tool that posts elsewhere")
+    room_toolsets: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "toolsets that *replace* `platform_toolsets.chatto` in a room and its threads: list every one the room keeps, `chatto` too if the agent keeps its tools there. As a variable: `R1=web,chatto; R2=web`")
+    channel_prompts: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "extra instructions for a room and its threads; they hold from a session's beginning", has_variable=False)
     # fmt: on
 
 
@@ -203,7 +208,18 @@ def resolve(variable: Callable[[str], str | None], extra: Mapping[str, object]) 
             "says that the room needs none. Correct one of them and restart the gateway."
         )
         raise SettingsError(message)
+    _, room = _joined_rooms(settings)
+    if room is not None:
+        message = (
+            f"platforms.chatto.extra.rooms.{room} says otherwise than room_toolsets or "
+            "channel_prompts do of that room. Correct one of them and restart the gateway."
+        )
+        raise SettingsError(message)
     return Resolution(settings, tuple(warnings))
+
+
+def _joined_rooms(settings: Settings) -> tuple[RoomBlocks, str | None]:
+    return joined_blocks(settings.rooms, settings.room_toolsets, settings.channel_prompts)
 
 
 def _resolve_row(
@@ -218,7 +234,7 @@ def _resolve_row(
     name, raw = written
     try:
         if row.kind is Kind.ROOM_MAP:
-            return read_room_blocks(name, raw, warnings)
+            return _room_map(row.key, name, raw, warnings)
         value = read_value(row.kind, raw, row.choices)
     except JunkError as junk:
         shown = "the value" if row.kind is Kind.SECRET else repr(raw)
@@ -230,6 +246,16 @@ def _resolve_row(
     if value == ():
         warnings.append(f"{name} is written but empty: that means none, not all")
     return value
+
+
+def _room_map(key: str, name: str, raw: object, warnings: list[str]) -> RoomBlocks:
+    match key:
+        case "room_toolsets":
+            return read_toolsets(name, raw)
+        case "channel_prompts":
+            return read_prompts(name, raw)
+        case _:
+            return read_room_blocks(name, raw, warnings)
 
 
 def _written(
@@ -316,7 +342,7 @@ def admission_policy(settings: Settings) -> Policy:
         broadcast_mentions=settings.broadcast_mentions,
         answer_replies=settings.answer_replies,
         follow_ups=FollowUps(settings.follow_ups),
-        rooms=settings.rooms,
+        rooms=_joined_rooms(settings)[0],
         allow_bots=Bots(settings.allow_bots),
         bot_entries=settings.bot_users,
         loop_budget=settings.loop_budget,
@@ -324,6 +350,7 @@ def admission_policy(settings: Settings) -> Policy:
         max_turns_per_hour=settings.max_turns_per_hour,
         revisions=_revisions(settings),
         signs=_signs(settings),
+        post_tool=settings.post_tool,
     )
 
 

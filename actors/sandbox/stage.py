@@ -130,12 +130,12 @@ class Colleague:
         gateway = ScriptedGateway(self.tasks, self.script.agent, sessions=self.sessions)
         if not self.script.is_gate_open:
             gateway.shut_gate()
+        server = ChattoServer(self.url, self.script.credential, self.script.edge)
         equipment = Equipment(
             scope=self.script.scope,
             server_url=self.url,
-            server=self.script.around(
-                ChattoServer(self.url, self.script.credential, self.script.edge)
-            ),
+            server=self.script.around(server),
+            rooms=server.rooms,
             policy=self.script.policy,
             context=self.script.context,
             limits=self.script.limits,

@@ -16,6 +16,7 @@ from .errors import ChatError
 from .facts import Message, Person, Place, RoomKind
 from .inert import quotable_name, quotable_text
 from .lines import Block, Header, Line, shorten
+from .room_rules import context_of
 from .services import Services
 from .slicing import Budget, newest, next_slice
 from .turn import TurnActor
@@ -102,7 +103,11 @@ class Briefing:
         Raises:
             ChatError: the conversation could not be read.
         """
-        noted = self._services.unseen.count
+        services, room_id = self._services, turn.row.room_id
+        room = services.directory.known_room(room_id)
+        # One lane is one room: what holds in it holds for every turn of the lane.
+        self._limits = context_of(room, services.policy, services.context)
+        noted = services.unseen.count
         brief = await self._conversation(turn, thread)
         if thread.owed_ids != "[]" and self._limits.thread_lines > 0:
             brief = await self._with_owed(turn, thread, brief)

@@ -9,6 +9,7 @@ from .holding import Holding
 from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, NotStarted
+from .own_words import OwnWords, names_own_command
 from .ports import HandOver, Question
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -31,6 +32,7 @@ class Bypass:
         holding: Holding,
         dispatch: Dispatch,
         correcting: Correcting,
+        own_words: OwnWords,
         services: Services,
     ) -> None:
         """Go past one lane.
@@ -41,6 +43,7 @@ class Bypass:
             holding: what the session holds of the thread.
             dispatch: makes of a turn what the gateway gets.
             correcting: told when a command ends a turn it is at work on.
+            own_words: answers the plugin's own commands.
             services: what the actors of the profile share.
         """
         self._key = session_key
@@ -48,6 +51,7 @@ class Bypass:
         self._holding = holding
         self._dispatch = dispatch
         self._correcting = correcting
+        self._own_words = own_words
         self._services = services
         self._journal = services.journal
 
@@ -77,7 +81,9 @@ class Bypass:
         While the gateway is starting it takes nothing: then it waits, and goes out before
         anything else. What a command ends in our own rows it ends at once.
         """
-        waits = bool(self._lane.held()) or not self._services.gateway.is_open(self._key)
+        is_own = verdict.is_command and names_own_command(verdict.command)
+        is_closed = bool(self._lane.held()) or not self._services.gateway.is_open(self._key)
+        waits = is_closed and not is_own
         if waits:
             turn.hold(draft, verdict)
         else:
@@ -95,6 +101,8 @@ class Bypass:
             reminder = NotStarted(turn.row.message_id, turn.row.attempt)
             self._services.tell_later(limit_s, THREAD, self._key, reminder)
             await self.release()
+        elif is_own:
+            await self._own_words.obey(turn, verdict.command, self._lane.at_gateway())
         else:
             await self._give(turn, verdict.command)
 

@@ -22,6 +22,7 @@ from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
+from .agent_tools import AgentTools
 from .connection import ConnectionActor, load_connection
 from .dead_letters import DeadLetters
 from .delivery import DeliveryActor
@@ -33,6 +34,7 @@ from .journal import Journal
 from .mail import (
     CONNECTION,
     DELIVERY,
+    MEMBERSHIP,
     RETENTION,
     ROOM,
     SIGN,
@@ -45,6 +47,7 @@ from .mail import (
     Start,
     Stop,
 )
+from .membership import MembershipActor
 from .policy import NO_SIGNS, ContextLimits, Policy
 from .ports import (
     ChatServer,
@@ -58,10 +61,12 @@ from .promise import Promise
 from .recovery import Recovery, ended_at, withdraw_questions
 from .retention import RetentionActor, prune_now_and_then
 from .room import RoomActor
+from .room_server import RoomServer
 from .services import Limits, Services
 from .signs import SignActor
 from .stream import StreamReader
 from .thread import ThreadActor
+from .tool_port import Tools
 
 __all__ = ["Equipment", "SessionsDesk"]
 
@@ -92,6 +97,7 @@ class Equipment:
     server_url: str
     """For the row of the connection; holds no secret."""
     server: ChatServer
+    rooms: RoomServer
     policy: Policy
     context: ContextLimits
     limits: Limits
@@ -121,6 +127,11 @@ class SessionsDesk:
         self._first_outcome: Promise[None] = Promise()
         self._waiting: set[Promise[DeliveryResult]] = set()
         self._services: Services | None = None
+
+    @property
+    def tools(self) -> Tools | None:
+        """What the agent's tools do; None: before the start and after the stop."""
+        return AgentTools(self._services, self.deliver) if self._services else None
 
     async def start(self) -> None:
         """Open the state, start the actors and the connection; return at its first outcome.
@@ -241,6 +252,7 @@ class SessionsDesk:
         services = Services(
             journal=journal,
             server=equipment.server,
+            rooms=equipment.rooms,
             gateway=self._gateway,
             policy=equipment.policy,
             context=equipment.context,
@@ -284,6 +296,7 @@ class SessionsDesk:
             THREAD: Kind(
                 partial(_load, ThreadActor.load, services), mailbox_limit=WAITING_PER_LANE
             ),
+            MEMBERSHIP: Kind(partial(_load, MembershipActor.load, services)),
             SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),

@@ -14,6 +14,7 @@ from .lane import Lane
 from .mail import THREAD, NotStarted
 from .notices import TOO_MANY_ATTEMPTS, Notices
 from .ports import HandOver, TurnOrder
+from .room_rules import said_of
 from .services import Services
 from .turn import TurnActor
 
@@ -144,6 +145,7 @@ class Dispatch:
             author=author,
             text=text,
             posted_at=turn.posted_at,
+            prompt=said_of(room, self._services.policy).prompt if room else None,
         )
 
     def _words(self, turn: TurnActor) -> str:

@@ -56,6 +56,8 @@ class Room:
     is_archived: bool
     takes_answers: bool = True
     """Whether the account may post where it answers: in threads, or in the conversation."""
+    may_join: bool = False
+    """Whether the account may go in; not while it is in."""
 
 
 @dataclass(frozen=True, slots=True)

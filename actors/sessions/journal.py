@@ -13,13 +13,24 @@ from typing import Any, NamedTuple, TypeVar
 from ...machines.connection import ConnectionChart, ConnectionRecord
 from ...machines.delivery import DeliveryChart, PartRecord
 from ...machines.driver import Driver, Record, Step
+from ...machines.membership import MembershipChart, MembershipRecord
 from ...machines.prompt import PromptChart, PromptRecord
 from ...machines.room_session import RoomSessionChart, RoomSessionRecord
 from ...machines.thread import ThreadChart, ThreadRecord
 from ...machines.turn import TurnChart, TurnRecord
-from ...store import connection, outbox, prompts, room_sessions, threads, transitions, turns
+from ...store import (
+    connection,
+    memberships,
+    outbox,
+    prompts,
+    room_sessions,
+    threads,
+    transitions,
+    turns,
+)
 from ...store.connection import ConnectionRow
 from ...store.database import Database
+from ...store.memberships import MembershipRow
 from ...store.outbox import PartRow
 from ...store.prompts import PromptRow
 from ...store.room_sessions import RoomSessionRow
@@ -67,6 +78,7 @@ class Journal:
         self.on_sign: Callable[[str], None] = _nobody
         """Told of a message whose turn now asks for another sign, after the commit."""
         self.connections = Driver(ConnectionChart, ConnectionRecord())
+        self.memberships = Driver(MembershipChart, MembershipRecord())
 
     def draft(self) -> "Draft":
         """Begin a set of steps that are committed together."""
@@ -195,6 +207,13 @@ class Draft:
         self._plan(lambda db: connection.save(db, new))
         self._step(step, row.scope, None, _reason(ev, None), _detail(row, new))
         return new
+
+    def membership(self, row: MembershipRow, event: str, ev: object, name: str | None) -> None:
+        """Fire an event on a membership; the row keeps the room's name, if it is known."""
+        record, step = self._journal.memberships.fire(_record(MembershipRecord, row), event, ev)
+        new = self._replace(row, record, {"room_name": name or row.room_name})
+        self._plan(lambda db: memberships.save(db, new))
+        self._step(step, row.room_id, None, _reason(ev, None), _detail(row, new))
 
     def receive(self, row: TurnRow, reason: str | None = None) -> None:
         """Plan the receipt of a message, before anything is done about it.

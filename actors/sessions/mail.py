@@ -13,6 +13,7 @@ from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetra
 __all__ = [
     "CONNECTION",
     "DELIVERY",
+    "MEMBERSHIP",
     "RETENTION",
     "ROOM",
     "SIGN",
@@ -25,6 +26,7 @@ __all__ = [
     "GiveUp",
     "Identified",
     "KeyReady",
+    "Look",
     "LookAtQuestions",
     "NotStarted",
     "Prune",
@@ -59,6 +61,8 @@ DELIVERY = "delivery"
 """Kind of the actors that bring an answer out; key: delivery ID."""
 SIGN = "sign"
 """Kind of the actors that keep the reaction on a message; key: message ID."""
+MEMBERSHIP = "membership"
+"""Kind of the actors that look how the account stands in a room; key: room ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
 RETENTION = "retention"
@@ -264,6 +268,20 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Refresh:
     """Command: show on the message how its turn stands now."""
+
+
+# --- membership -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Command: look whether the account is in the room."""
+
+    reason: str
+    """What made it worth a look; becomes the reason of what is found."""
+    is_inside: bool | None = None
+    """What it should show; when it shows otherwise, it came about by something else, which has
+    a look of its own. None: whatever it shows."""
 
 
 # --- connection -----------------------------------------------------------------------------

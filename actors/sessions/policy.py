@@ -74,6 +74,12 @@ class RoomRules:
     require_mention: bool | None = None
     follow_ups: FollowUps | None = None
     allow_bots: Bots | None = None
+    toolsets: tuple[str, ...] | None = None
+    """Toolsets of its runs, in place of the platform's; never empty."""
+    prompt: str | None = None
+    """What the agent is told besides, in this room."""
+    thread_lines: int | None = None
+    room_lines: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,8 @@ class Policy:
     """Turns of one person within an hour; 0: no limit."""
     revisions: Revisions = Revisions()
     signs: Signs = Signs()
+    post_tool: bool = False
+    """Whether the agent's tool that posts elsewhere is on."""
 
 
 @dataclass(frozen=True, slots=True)

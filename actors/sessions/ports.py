@@ -14,6 +14,7 @@ from .facts import Account, Message, Page, Person, Place, Room
 from .outgoing import DeliveryResult, DeliveryState, Outgoing, Question
 from .remains import Remains
 from .stream_events import StreamEvent
+from .tool_port import Tools
 
 __all__ = [
     "ChatServer",
@@ -183,6 +184,8 @@ class TurnOrder:
     author: Person
     text: str
     posted_at: datetime
+    prompt: str | None = None
+    """What the operator tells the agent besides in this room; None: nothing."""
     context: str | None = None
     """Reference text that goes before the message; None: none."""
     reply_to_id: str | None = None
@@ -332,6 +335,11 @@ class Desk(Protocol):
 
     The `def` methods may be called from any task of the gateway's loop and never wait.
     """
+
+    @property
+    def tools(self) -> Tools | None:
+        """What the agent's tools do; None: the sessions do not run."""
+        ...
 
     async def start(self) -> None:
         """Open the state, start the actors and the connection; return at its first outcome.

@@ -7,11 +7,12 @@ from ...store import turns
 from ..runtime.mailbox import Address
 from .admission import answers_room
 from .facts import Place, Room, RoomKind
-from .mail import ROOM, THREAD, Retracted
+from .mail import MEMBERSHIP, ROOM, THREAD, Look, Retracted
 from .policy import Bots
 from .room_rules import rules_of
 from .services import Services
 from .stream_events import (
+    Membership,
     Mentioned,
     MessageEdited,
     MessagePosted,
@@ -50,6 +51,7 @@ class Reception:
                 self._services.directory.note_room(event)
                 if event.user_id == self._services.directory.account.user_id:
                     self._services.unseen.miss(event.room_id)
+                await self._look(event)
             case PersonChanged():
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():
@@ -61,6 +63,18 @@ class Reception:
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    async def _look(self, event: RoomChanged) -> None:
+        """Have it recorded how the account stands in a room, where that may be another way now.
+
+        What is remembered of a room it left does not tell whether it may come back.
+        """
+        if event.user_id in {None, self._services.directory.account.user_id}:
+            self._services.directory.forget_room(event.room_id)
+            look = Look("room_changed")
+            if event.membership is not None:
+                look = Look(event.membership.value, event.membership is Membership.JOINED)
+            await self._services.send(MEMBERSHIP, event.room_id, look)
 
     def _note(self, event: MessagePosted | Mentioned) -> None:
         """Remember what was posted in which conversation, whoever wrote it."""

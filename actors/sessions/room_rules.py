@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from .facts import Room, RoomKind
-from .policy import Bots, FollowUps, Policy
+from .policy import Bots, ContextLimits, FollowUps, Policy, RoomRules
 
 __all__ = [
     "Resolved",
     "Rules",
     "answers_room",
+    "context_of",
     "lets_programs_in",
     "resolve_rooms",
     "rules_of",
+    "said_of",
+    "together",
 ]
 
 ROOM_ID = re.compile(r"R[0-9A-Za-z]{14}")
@@ -44,14 +48,37 @@ def rules_of(room: Room, policy: Policy) -> Rules:
     """Return what holds in a room: what is said of it alone wins."""
     is_free = not policy.require_mention or _is_named(room, policy.free_rooms)
     rules = Rules(not is_free, policy.follow_ups, policy.allow_bots)
-    own = next((own for entry, own in policy.rooms if _is_named(room, (entry,))), None)
-    if own is None:
-        return rules
+    own = said_of(room, policy)
     return Rules(
         needs_mention=rules.needs_mention if own.require_mention is None else own.require_mention,
         follow_ups=own.follow_ups or rules.follow_ups,
         allow_bots=own.allow_bots or rules.allow_bots,
     )
+
+
+def said_of(room: Room, policy: Policy) -> RoomRules:
+    """Return what the operator said of a room alone."""
+    return next((own for entry, own in policy.rooms if _is_named(room, (entry,))), RoomRules())
+
+
+def context_of(room: Room | None, policy: Policy, everywhere: ContextLimits) -> ContextLimits:
+    """Return how much is told before a question in a room; None: nothing is known of it."""
+    own = said_of(room, policy) if room is not None else RoomRules()
+    lines = everywhere.thread_lines if own.thread_lines is None else own.thread_lines
+    room_lines = everywhere.room_lines if own.room_lines is None else own.room_lines
+    return replace(everywhere, thread_lines=lines, room_lines=room_lines)
+
+
+def together(first: RoomRules, second: RoomRules) -> RoomRules | None:
+    """Return what two entries say of one room; None: one says otherwise than the other."""
+    values: dict[str, Any] = {}
+    for each in fields(RoomRules):
+        said = [getattr(rules, each.name) for rules in (first, second)]
+        told = [value for value in said if value is not None]
+        if len(told) > 1 and told[0] != told[1]:
+            return None
+        values[each.name] = told[0] if told else None
+    return RoomRules(**values)
 
 
 def lets_programs_in(policy: Policy) -> bool:
@@ -100,19 +127,19 @@ def resolve_rooms(policy: Policy, rooms: Sequence[Room]) -> Resolved:
         policy,
         allowed_rooms=allowed and tuple(map(looked_up("allowed_channels"), allowed)),
         free_rooms=tuple(map(looked_up("free_response_channels"), policy.free_rooms)),
-        rooms=tuple((looked_up("rooms")(entry), rules) for entry, rules in policy.rooms),
     )
-    return Resolved(new, tuple(unknown), _conflict(policy, new))
-
-
-def _conflict(written: Policy, resolved: Policy) -> str | None:
-    """Return an entry that says of a room what another one, by name or by ID, denies."""
-    said = dict(resolved.rooms)
-    for (entry, _), (room_id, rules) in zip(written.rooms, resolved.rooms, strict=True):
-        is_free = room_id in resolved.free_rooms and rules.require_mention
-        if is_free or said[room_id] != rules:
-            return entry
-    return None
+    said: dict[str, RoomRules] = {}
+    written: dict[str, str] = {}
+    conflict: str | None = None
+    for entry, rules in policy.rooms:
+        room_id = looked_up("rooms")(entry)
+        written.setdefault(room_id, entry)
+        both = together(said.get(room_id, RoomRules()), rules)
+        is_free = room_id in new.free_rooms and rules.require_mention
+        if conflict is None and (both is None or is_free):
+            conflict = written[room_id]
+        said[room_id] = both or rules
+    return Resolved(replace(new, rooms=tuple(said.items())), tuple(unknown), conflict)
 
 
 def _is_named(room: Room, entries: tuple[str, ...]) -> bool:

@@ -20,6 +20,7 @@ from .own_posts import OwnPosts
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
 from .promise import Promise
+from .room_server import RoomServer
 from .roster import Roster
 from .slots import Slots
 from .unseen import Unseen
@@ -157,6 +158,7 @@ class Services:
 
     journal: Journal
     server: ChatServer
+    rooms: RoomServer
     gateway: Gateway
     policy: Policy
     """As it was written; from the first connection on its rooms are IDs."""
@@ -178,6 +180,8 @@ class Services:
     """Rooms in which reactions were refused: not tried again before the next start."""
     lanes_open: anyio.Event = field(default_factory=anyio.Event)
     """Set when what an earlier process left is known: from then on turns go to the gateway."""
+    travelling: dict[str, str] = field(default_factory=dict)
+    """Rooms that are being joined or left by a command, and whose it is."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
     slots: Slots = field(init=False)

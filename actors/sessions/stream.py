@@ -17,6 +17,7 @@ from .mail import (
     StreamIsOpen,
     StreamIsRefused,
 )
+from .membership import look_at_rooms
 from .reception import Reception
 from .room_names import RoomNames
 from .roster import RosterReader
@@ -111,6 +112,7 @@ class StreamReader:
                 self._services.directory.account.login,
             )
         self._rooms.resolve()
+        await look_at_rooms(self._services, rooms)
         self._tell(StreamIsOpen(number, event.server_version))
 
     def _tell(self, mail: ConnectionMail) -> None:

@@ -35,6 +35,7 @@ from .mail import (
     ThreadMail,
 )
 from .notices import LANE_FULL, Notices
+from .own_words import OwnWords
 from .questions import Questions
 from .services import Services
 from .turn import TurnActor
@@ -78,6 +79,7 @@ class ThreadActor:
             holding=self._holding,
             dispatch=self._dispatch,
             correcting=self._correcting,
+            own_words=OwnWords(self._answering, services),
             services=services,
         )
         self._questions = Questions(session_key, self._lane, services)
@@ -170,7 +172,7 @@ class ThreadActor:
         else:
             turn.judge(draft, verdict)
             self._lane.keep(turn)
-            await self._limit_notices.plan(draft, turn)
+            await self._limit_notices.plan(draft, turn, self._lane.at_gateway())
             await self._dispatch.pump(draft, turn)
 
     async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:

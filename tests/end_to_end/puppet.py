@@ -155,3 +155,5 @@ def register(ctx: Any) -> None:  # noqa: ANN401 - the gateway ships no types
     ctx.register_hook("pre_llm_call", puppet.agent_began)
     ctx.register_hook("on_session_end", puppet.agent_ended)
     ctx.register_tool(name="stubborn", toolset="chatto", handler=puppet.stubborn, schema=STUBBORN)
+    stray = {**STUBBORN, "name": "stray"}
+    ctx.register_tool(name="stray", toolset="puppet", handler=puppet.stubborn, schema=stray)

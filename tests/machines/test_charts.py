@@ -12,6 +12,7 @@ from hermes_chatto.machines.chart import Chart
 from hermes_chatto.machines.connection import Account, ConnectionRecord, Loss, Subscription
 from hermes_chatto.machines.delivery import PartRecord, Posted, Refusal
 from hermes_chatto.machines.driver import Driver, Record, Slot
+from hermes_chatto.machines.membership import Change, MembershipRecord
 from hermes_chatto.machines.prompt import Opened, PromptRecord, Settled, Withdrawal
 from hermes_chatto.machines.room_session import RoomSessionRecord, Skip
 from hermes_chatto.machines.thread import Advance, Frontier, ThreadRecord, Undo
@@ -29,6 +30,7 @@ RECORDS: dict[str, Record] = {
     "connection": ConnectionRecord(
         reason="r", attempt=4, gap=7, account_id="u0", server_version="0.4.20"
     ),
+    "membership": MembershipRecord(reason="r"),
     "prompt": PromptRecord(reason="r", message_id="m3", settled_by="u2"),
 }
 """One record per machine in which no field is empty, in the initial state."""
@@ -65,6 +67,7 @@ PAYLOADS: dict[str, dict[str, object]] = {
         "refuse": Loss("unauthenticated"),
         "stop": Loss("gateway_stops"),
     },
+    "membership": {event: Change("found") for event in ("enter", "leave", "bar")},
     "prompt": {
         "show": Opened("m9"),
         "approve": Settled("u9"),

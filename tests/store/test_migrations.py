@@ -33,6 +33,7 @@ MAY_BE_NULL = {
         *("text_bytes", "text_digest"),  # rows of an earlier version have none
     },
     "connection": {"reason", "account_id", "server_version"},
+    "memberships": {"reason"},
     "prompts": {"reason", "message_id", "settled_by"},
     "ignored": set[str](),
     "transitions": {

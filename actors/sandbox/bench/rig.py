@@ -195,10 +195,12 @@ async def ours(
             db.conn.set_trace_callback(lambda sql: _count(watch, sql))
         return db
 
+    watched = WatchedServer(stage.url, watch)
     equipment = Equipment(
         scope="default",
         server_url=stage.url,
-        server=server or WatchedServer(stage.url, watch),
+        server=server or watched,
+        rooms=watched.rooms,
         policy=POLICY,
         context=ContextLimits(),
         limits=Limits(),

@@ -18,6 +18,7 @@ from hermes_chatto.actors.hermes.events import GatewayEvents
 from hermes_chatto.actors.hermes.profile import Profile
 from hermes_chatto.actors.hermes.session_ends import SessionEnds
 from hermes_chatto.actors.hermes.settings import Settings
+from hermes_chatto.actors.hermes.tool_bench import ToolBench
 from hermes_chatto.actors.sessions.errors import StateUnusableError
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import (
@@ -31,6 +32,7 @@ from hermes_chatto.actors.sessions.ports import (
     RunOutcome,
     TurnOrder,
 )
+from hermes_chatto.actors.sessions.tool_port import Tools
 
 KEY = "agent:main:chatto:thread:R1:T1"
 USABLE = {"url": "https://chat.example.org", "token": "s3cret"}
@@ -76,6 +78,11 @@ class WritingDesk:
         """Be stopped."""
         self.is_stopped = True
 
+    @property
+    def tools(self) -> Tools | None:
+        """Have none."""
+        return None
+
     def run_started(self, session_key: str, message_id: str | None) -> None:
         """Write it down."""
         self.runs.append((session_key, message_id))
@@ -109,7 +116,7 @@ def desk() -> WritingDesk:
 def adapter_for(desk: WritingDesk, **extra: object) -> ChattoAdapter:
     """Build an adapter as the gateway does, with usable settings and the given ones."""
     config = PlatformConfig(enabled=True, extra={**USABLE, **extra})
-    return ChattoAdapter(config, lambda: desk.open, SessionEnds())
+    return ChattoAdapter(config, lambda: desk.open, SessionEnds(), ToolBench())
 
 
 async def connected(desk: WritingDesk, **extra: object) -> ChattoAdapter:

@@ -15,6 +15,7 @@ from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.profile import Profile
 from hermes_chatto.actors.hermes.session_ends import SessionEnds
 from hermes_chatto.actors.hermes.settings import Settings
+from hermes_chatto.actors.hermes.tool_bench import ToolBench
 from hermes_chatto.actors.sessions.facts import Person, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import (
     ConnectionReport,
@@ -25,6 +26,7 @@ from hermes_chatto.actors.sessions.ports import (
     RunOutcome,
     TurnOrder,
 )
+from hermes_chatto.actors.sessions.tool_port import Tools
 
 THREAD = Place("R1", RoomKind.CHANNEL, "T1")
 DIRECT = Place("D1", RoomKind.DIRECT, None)
@@ -52,6 +54,11 @@ class PostingDesk:
 
     async def stop(self) -> None:
         """Have nothing to stop."""
+
+    @property
+    def tools(self) -> Tools | None:
+        """Have none."""
+        return None
 
     def run_started(self, session_key: str, message_id: str | None) -> None:
         """Take no note."""
@@ -81,7 +88,9 @@ class Stage:
         usable = {"url": "https://chat.example.org", "token": "s3cret"}
         self.platform_config = PlatformConfig(enabled=True, extra={**usable, **extra})
         self.desk = PostingDesk()
-        self.adapter = ChattoAdapter(self.platform_config, lambda: self.desk.open, SessionEnds())
+        self.adapter = ChattoAdapter(
+            self.platform_config, lambda: self.desk.open, SessionEnds(), ToolBench()
+        )
         self.runner = bare_runner(self.platform, self.platform_config, self.adapter)
         untyped: Any = self.adapter
         untyped.gateway_runner = self.runner

@@ -26,6 +26,7 @@ import gateway.run
 class Context:
     def register_platform(self, **entry): pass
     def register_hook(self, name, callback): pass
+    def register_tool(self, **entry): pass
 before = set(sys.modules)
 began = time.process_time()
 import hermes_chatto
@@ -56,6 +57,7 @@ class Context:
     def __init__(self) -> None:
         self.entry: dict[str, object] = {}
         self.hooks: dict[str, Callable[..., object]] = {}
+        self.tools: list[dict[str, object]] = []
 
     def register_platform(self, **entry: object) -> None:
         """Take it."""
@@ -64,6 +66,10 @@ class Context:
     def register_hook(self, name: str, callback: Callable[..., object]) -> None:
         """Take it."""
         self.hooks[name] = callback
+
+    def register_tool(self, **entry: object) -> None:
+        """Take it."""
+        self.tools.append(entry)
 
 
 def load_desk() -> plugin.OpenDesk:

@@ -87,6 +87,7 @@ WRITTEN: Mapping[Kind, str] = {
     Kind.INT: "7",
     Kind.SECONDS: "7",
     Kind.LIST: "a, b",
+    Kind.ROOM_MAP: "R1=web,chatto; R2=web",
     Kind.EMOJI: ":tada:",
 }
 

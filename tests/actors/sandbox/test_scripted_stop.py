@@ -36,6 +36,10 @@ class RecordingDesk:
         self.told: list[tuple[str, object]] = []
         self.ready = anyio.Event()
 
+    @property
+    def tools(self) -> None:
+        return None
+
     async def start(self) -> None:
         return
 

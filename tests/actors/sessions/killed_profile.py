@@ -32,10 +32,12 @@ async def live(url: str, state_path: Path) -> None:
     """Run the profile, and say when it is live."""
     async with anyio.create_task_group() as tasks:
         gateway = ScriptedGateway(tasks, answer)
+        server = ChattoServer(url, Password("hermes", "hermes-pass-1"))
         equipment = Equipment(
             scope="default",
             server_url=url,
-            server=ChattoServer(url, Password("hermes", "hermes-pass-1")),
+            server=server,
+            rooms=server.rooms,
             policy=Policy(allowed_user_entries=("alice", "bob")),
             context=ContextLimits(),
             limits=Limits(),
