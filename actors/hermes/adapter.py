@@ -108,7 +108,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             An unreachable server is no such case: it is tried again without the gateway.
         """
         try:
-            settings = self._settings()
+            settings = _settings_of(self.config)
         except SettingsError as error:
             return self._give_up("chatto_settings", str(error))
         _settle_home(self.config, settings)
@@ -240,7 +240,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     ) -> None:
         """Tell that a run ended; nothing, when the event waits for its run again."""
         key = key_of_source(self, event.source)
-        if self._port is not None and self._is_put_back(event, key):
+        if self._port is not None and _is_put_back(event, self._pending_messages.get(key)):
             self._port.is_ready(key)  # has it watched: the gateway may yet let go of the event
             return
         if self._port is not None:
@@ -261,15 +261,6 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         """Tell whether the gateway must leave a failure as it is: no repetition, no fallback."""
         return not result.retryable
 
-    def _settings(self) -> Settings:
-        resolution = resolve(profile_variable, self.config.extra)
-        for warning in resolution.warnings:
-            logger.warning("%s", warning)
-        missing = missing_credential(resolution.settings)
-        if missing is not None:
-            raise SettingsError(missing)
-        return resolution.settings
-
     def _give_up(self, code: str, text: str, *, may_pass: bool = False) -> bool:
         logger.error("Chatto: %s", text)
         self._set_fatal_error(code, text, retryable=may_pass)
@@ -283,19 +274,6 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
     def _is_draining(self) -> bool:
         """Whether the gateway stops: it interrupts what runs, and means to resume it."""
         return getattr(self.gateway_runner, "_draining", False) is True
-
-    def _is_put_back(self, event: MessageEvent, session_key: str) -> bool:
-        """Tell whether an event was not run, but put back to be given once more.
-
-        So goes every resumption after a restart: its slot was taken for it, so the first attempt
-        finds the session busy. The hooks are called each time.
-        Source: Hermes 0.22, gateway/platforms/base.py:_requeue_backoff_delay, which tells an
-        event that came back by the same two fields.
-        """
-        pending = self._pending_messages.get(session_key)
-        return pending is not None and (
-            (pending.message_id, pending.timestamp) == (event.message_id, event.timestamp)
-        )
 
     def _is_shutdown_notice(
         self, room_id: str, thread_root_id: str | None, facts: Metadata
@@ -313,6 +291,33 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         home = self.config.home_channel
         is_home = home is not None and (home.chat_id, home.thread_id) == (room_id, thread_root_id)
         return not is_home
+
+
+def _settings_of(config: PlatformConfig) -> Settings:
+    resolution = resolve(profile_variable, config.extra)
+    for warning in resolution.warnings:
+        logger.warning("%s", warning)
+    missing = missing_credential(resolution.settings)
+    if missing is not None:
+        raise SettingsError(missing)
+    return resolution.settings
+
+
+def _is_put_back(event: MessageEvent, pending: MessageEvent | None) -> bool:
+    """Tell whether an event was not run, but put back to be given once more.
+
+    So goes every resumption after a restart: its slot was taken for it, so the first attempt
+    finds the session busy. The hooks are called each time.
+    Source: Hermes 0.22, gateway/platforms/base.py:_requeue_backoff_delay, which tells an
+    event that came back by the same two fields.
+
+    Args:
+        event: whose run is said to be over.
+        pending: what waits for a run of the same key; None: nothing does.
+    """
+    return pending is not None and (
+        (pending.message_id, pending.timestamp) == (event.message_id, event.timestamp)
+    )
 
 
 def _settle_home(config: PlatformConfig, settings: Settings) -> None:

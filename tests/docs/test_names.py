@@ -10,7 +10,7 @@ from hermes_chatto.machines.catalogue import CHARTS
 from hermes_chatto.machines.chart import Chart
 from hermes_chatto.machines.export import mermaid
 from hermes_chatto.scripts.commands import COMMANDS
-from hermes_chatto.store.migrations import TABLES, VIEWS
+from hermes_chatto.store.migrations import SCHEMA, VIEWS
 from hermes_chatto.tests.docs.documents import NAMES, ROOT, code_blocks, sections, text_of, words
 
 
@@ -48,7 +48,8 @@ def test_every_view_has_its_place_in_the_readme() -> None:
 def test_columns_that_hold_words_are_columns() -> None:
     """The table of what is stored names tables and columns as they are."""
     named = re.findall(r"^\| `(\w+)\.(\w+)` \|", text_of("README.md"), re.MULTILINE)
-    tables = dict(re.findall(r"create table (\w+) \((.*?)\n\)", TABLES, re.DOTALL))
+    schema = "\n".join(path.read_text() for path in sorted(SCHEMA.glob("*.sql")))
+    tables = dict(re.findall(r"create table (\w+) \((.*?)\n\)", schema, re.DOTALL))
 
     assert named
     assert [

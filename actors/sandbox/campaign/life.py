@@ -95,10 +95,12 @@ class _Life:
                 slow_down(db, lambda: self._order.commit_s)
             return db
 
+        server = ChattoServer(self._order.url, Password("hermes", "hermes-pass-1"))
         return Equipment(
             scope="default",
             server_url=self._order.url,
-            server=ChattoServer(self._order.url, Password("hermes", "hermes-pass-1")),
+            server=server,
+            rooms=server.rooms,
             policy=Policy(allowed_user_entries=("alice", "bob")),
             context=ContextLimits(),
             limits=LIMITS,
