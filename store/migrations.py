@@ -183,6 +183,28 @@ create table glossary (
 ) strict, without rowid;
 """
 
+POSITION = """
+create table position (
+    -- one row: up to when everything said on the server was read and decided
+    scope text primary key not null,
+    account_id text not null,  -- whose position it is
+    at text,  -- by the server's clock
+    resume_cursor text,  -- of a server that has such: where the stream goes on
+    updated_at text not null
+) strict, without rowid;
+alter table threads add column to_follow_since text;
+create index threads_to_follow on threads (scope) where to_follow_since is not null;
+
+create table levels (
+    -- rooms the account is told less of than usual, by its own settings on the server
+    scope text not null,
+    room_id text not null,  -- empty: all rooms without a level of their own
+    level text not null check (level in ('muted', 'all_messages')),
+    read_at text not null,
+    primary key (room_id, scope)
+) strict, without rowid;
+"""
+
 VIEWS: Mapping[str, str] = {
     "turn_overview": """
         -- one line per message that was meant for the agent, newest first: what became of it
@@ -353,3 +375,10 @@ def m002_views(db: Database) -> None:
     """Create the views an operator reads."""
     for name, sql in VIEWS.items():
         db.create_view(name, sql)
+
+
+@migrations()
+def m003_position(db: Database) -> None:
+    """Keep how far everything was read, which threads are to be followed, muted rooms."""
+    for statement in filter(str.strip, POSITION.split(";\n")):
+        db.execute(statement)

@@ -18,6 +18,7 @@ __all__ = [
     "Admitted",
     "Bypassed",
     "Cause",
+    "Expired",
     "Inbound",
     "NotForUs",
     "Path",
@@ -26,6 +27,7 @@ __all__ = [
     "admit",
     "answers_room",
     "command_in",
+    "needs_no_mention",
 ]
 
 BROADCASTS = frozenset({"all", "here"})
@@ -43,6 +45,8 @@ class Path(Enum):
     """Its author changed it within the window."""
     RECOVERED = "recovered"
     """Its receipt was written, then the process ended."""
+    CAUGHT_UP = "caught_up"
+    """It was posted while nobody listened."""
 
 
 class Cause(Enum):
@@ -79,6 +83,8 @@ class Inbound:
     """Whether the agent has a session in the thread it was posted in."""
     author_is_asker: bool
     """Whether a question of its author runs, waits or was answered last in that thread."""
+    is_too_old: bool = False
+    """Whether it was found so late that nobody waits for the answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,13 @@ class Refused:
 
     cause: Cause
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """Meant for the agent, and found too late."""
+
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +130,7 @@ class Admitted:
     cause: Cause
 
 
-Verdict = NotForUs | Refused | Bypassed | Admitted
+Verdict = NotForUs | Refused | Expired | Bypassed | Admitted
 
 
 def admit(inbound: Inbound, policy: Policy) -> Verdict:
@@ -129,12 +142,7 @@ def admit(inbound: Inbound, policy: Policy) -> Verdict:
     cause = _cause(inbound, policy)
     if isinstance(cause, NotForUs):
         return cause
-    command = command_in(inbound.message.body, inbound.own_login)
-    if command is None:
-        return Admitted(cause)
-    if inbound.path is not Path.POSTED:
-        return Refused(cause, "command")
-    return Bypassed(cause, command)
+    return Expired(cause) if inbound.is_too_old else _in_time(inbound, cause)
 
 
 def answers_room(room: Room, policy: Policy) -> bool:
@@ -147,6 +155,11 @@ def answers_room(room: Room, policy: Policy) -> bool:
     if room.kind is RoomKind.DIRECT or policy.allowed_rooms is None:
         return True
     return _names(room, policy.allowed_rooms)
+
+
+def needs_no_mention(room: Room, policy: Policy) -> bool:
+    """Tell whether what is said in a room is for the agent unless it says otherwise."""
+    return not policy.require_mention or _names(room, policy.free_rooms)
 
 
 def command_in(body: str, own_login: str) -> str | None:
@@ -172,6 +185,16 @@ def _not_for_us(inbound: Inbound, policy: Policy) -> NotForUs | None:
         # The thread reply it repeats is a message of its own.
         return NotForUs("echo")
     return None
+
+
+def _in_time(inbound: Inbound, cause: Cause) -> Verdict:
+    """Decide about a message that is meant: only what was just posted can be a command."""
+    command = command_in(inbound.message.body, inbound.own_login)
+    if command is None:
+        return Admitted(cause)
+    if inbound.path is not Path.POSTED:
+        return Refused(cause, "command")
+    return Bypassed(cause, command)
 
 
 def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
@@ -209,7 +232,7 @@ def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Ca
         policy.follow_ups is FollowUps.ANYONE
         or (policy.follow_ups is FollowUps.ASKER and inbound.author_is_asker)
     )
-    is_open = not policy.require_mention or _names(inbound.room, policy.free_rooms)
+    is_open = needs_no_mention(inbound.room, policy)
     if not follows and not is_open:
         return NotForUs("not_addressed")
     message = inbound.message

@@ -1,7 +1,7 @@
 """Keep one realtime stream open for the profile, and know how it is."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from .mail import (
     ConnectionMail,
     GiveUp,
     Identified,
+    IsCaughtUp,
     RetryDue,
     Start,
     Steady,
@@ -36,6 +37,14 @@ log = logging.getLogger(__name__)
 OPEN = frozenset({"connecting", "catching_up", "live"})
 """States in which a stream is open, or being opened."""
 
+COUNTS_IN: Mapping[type[Identified | IsCaughtUp | Steady], frozenset[str]] = {
+    Identified: frozenset({"connecting"}),
+    # Live: it may have failed after the step, and comes again for what was left to do.
+    IsCaughtUp: frozenset({"catching_up", "live"}),
+    Steady: frozenset({"live"}),
+}
+"""States in which what a stream says counts."""
+
 
 class ConnectionActor:
     """Owns the connection's chart and row; the stream reader tells it how the stream goes."""
@@ -53,7 +62,7 @@ class ConnectionActor:
         Args:
             row: the row, which an earlier process may have left in any state.
             services: what the actors of the profile share.
-            reader: opens and closes the stream; outlives this actor.
+            reader: opens and closes the stream, and catches up; outlives this actor.
             recovery: what is to be done at the first live connection; outlives this actor.
             first_outcome: kept as soon as it is live, lost or refused for the first time.
         """
@@ -86,10 +95,8 @@ class ConnectionActor:
                 return state == "backing_off"
             case GiveUp():
                 return state in OPEN
-            case Identified():
-                return self._is_current(mail.stream) and state == "connecting"
-            case Steady():
-                return self._is_current(mail.stream) and state == "live"
+            case Identified() | IsCaughtUp() | Steady():
+                return self._is_current(mail.stream) and state in COUNTS_IN[type(mail)]
             case StreamIsOpen() | StreamIsLost() | StreamIsRefused():
                 return self._is_current(mail.stream) and state in OPEN
             case _:
@@ -106,6 +113,10 @@ class ConnectionActor:
             case Identified():
                 await self._step("identify", Account(mail.account_id))
             case StreamIsOpen():
+                if self._row.state == "connecting":
+                    await self._step("subscribe", Subscription(mail.server_version))
+                self._reader.catch_up.begin(mail.stream)
+            case IsCaughtUp():
                 await self._go_live(mail)
             case StreamIsLost():
                 await self._lose(mail)
@@ -122,23 +133,25 @@ class ConnectionActor:
             case _:
                 assert_never(mail)
 
-    async def _go_live(self, mail: StreamIsOpen) -> None:
-        if self._row.state == "connecting":
-            await self._step("subscribe", Subscription(mail.server_version))
+    async def _go_live(self, mail: IsCaughtUp) -> None:
         if self._row.state == "catching_up":
+            if mail.reason is not None:
+                await self._step("catch_up", Loss(mail.reason))
             await self._step("go_live")
         account = self._services.directory.account
-        text = f"connected to Chatto {mail.server_version} as {account.login}"
+        text = f"connected to Chatto {self._row.server_version} as {account.login}"
         log.info("%s", text)
         await self._services.gateway.report(ConnectionReport.LIVE, text)
         steady_s = self._services.limits.steady_after_s
         scope = self._journal.scope
         self._services.tell_later(steady_s, CONNECTION, scope, Steady(mail.stream))
-        await self._recovery.run()
+        await self._recovery.run(mail.revisions)
+        await self._reader.catch_up.release()
         self._first_outcome.keep(None)
 
     async def _lose(self, mail: StreamIsLost) -> None:
         is_first = self._row.attempt == 0
+        self._reader.close()
         await self._step("lose", Loss(mail.reason))
         longest_s = self._services.limits.reconnect_longest_s
         wait_s = min(max(self._wait_s(), mail.retry_after_s), longest_s)

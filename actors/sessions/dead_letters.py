@@ -16,6 +16,7 @@ from .mail import (
     Answer,
     DeliveryEnded,
     KeyReady,
+    LookBack,
     NotStarted,
     Received,
     RecoverMessage,
@@ -64,9 +65,12 @@ class DeadLetters:
                 mail.promise.keep(FAILED_INSIDE)
             elif isinstance(mail, Send):
                 await self._refuse_parts(address.key, reason)
+            elif isinstance(mail, LookBack):
+                mail.outcome.keep(None)
             elif isinstance(mail, MessagePosted):
                 await self._write_unread(mail)
                 await self._fail(mail.message_id, reason)
+                self._services.keeper.position.settle([mail.message_id])
             elif isinstance(mail, RecoverMessage):
                 await self._fail(mail.row.message_id, reason)
             elif address.kind == THREAD:

@@ -48,6 +48,7 @@ from .ports import (
     Outgoing,
     RunOutcome,
 )
+from .position import PositionKeeper
 from .promise import Promise
 from .recovery import Recovery
 from .room import RoomActor
@@ -218,6 +219,7 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
+            keeper=PositionKeeper(journal, tasks),
         )
         kinds.update(self._kinds(services))
         if equipment.policy.signs != NO_SIGNS:
@@ -266,6 +268,7 @@ class SessionsDesk:
         services.tell(CONNECTION, self._equipment.scope, Stop())
         await services.supervisor.stop(DRAIN_S)
         self._services = None
+        await services.keeper.write_last()
         with services.tally.taken() as counts:
             if counts:
                 at = services.journal.now()

@@ -60,6 +60,10 @@ class Directory:
         self._kinds.update({room.room_id: room.kind for room in rooms})
         return [room for room in rooms if room.is_member]
 
+    def own_rooms(self) -> Sequence[Room]:
+        """Return the rooms the account is in, as far as they are known."""
+        return [room for room in self._rooms.values() if room.is_member]
+
     def known_room(self, room_id: str) -> Room | None:
         """Return a room if it is known, without asking the server."""
         return self._rooms.get(room_id)

@@ -1,11 +1,14 @@
 """What the mailboxes take: one union per kind of actor."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Cause, Expired, Refused
 from .errors import UnusableConnectionError
+from .facts import Message
 from .ports import DeliveryResult, Outgoing, RunOutcome, RunStop
 from .promise import Promise
 from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
@@ -20,10 +23,14 @@ __all__ = [
     "ConnectionMail",
     "DeliveryEnded",
     "Edited",
+    "EditedUnseen",
     "EditorUnknown",
+    "Find",
     "GiveUp",
     "Identified",
+    "IsCaughtUp",
     "KeyReady",
+    "LookBack",
     "NotStarted",
     "Received",
     "Recover",
@@ -32,6 +39,8 @@ __all__ = [
     "RestartDue",
     "Retracted",
     "RetryDue",
+    "Revision",
+    "Revisions",
     "RoomMail",
     "RunEnded",
     "RunStarted",
@@ -76,8 +85,48 @@ class EditorUnknown:
     message_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Find:
+    """A message that a gap may have hidden."""
+
+    message_id: str
+    cause: Cause
+    """Why it may be meant, as far as can be told without reading it."""
+    thread_root_id: str | None
+    author_id: str | None
+    """None: the author's account is gone."""
+    posted_at: datetime
+    """The server's time of the message, or a little later."""
+    is_mention: bool
+    """Whether the server says that it mentions the account."""
+    leaves_row: bool
+    """Whether it leaves a row although it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """Command: decide about what a gap hid in a room, and look again at its open turns."""
+
+    finds: tuple[Find, ...]
+    """Oldest first."""
+    open_ids: tuple[str, ...]
+    """Messages whose turns an edit or a deletion could still change."""
+    now: datetime | None
+    """The server's time, to tell how old they are; None: not known, so all are young."""
+    read: Mapping[str, Message] = field(default_factory=dict)
+    """What was read of them already, by ID."""
+    outcome: "Promise[Revisions | None]" = field(default_factory=Promise)
+    """What became of the open turns; None: the room could not be read."""
+
+
 RoomMail: TypeAlias = (
-    MessagePosted | Mentioned | MessageEdited | MessageRetracted | RecoverMessage | EditorUnknown
+    MessagePosted
+    | Mentioned
+    | MessageEdited
+    | MessageRetracted
+    | RecoverMessage
+    | EditorUnknown
+    | LookBack
 )
 
 
@@ -89,7 +138,7 @@ class Received:
     """The receipt of a message of this lane is written; this was decided about it."""
 
     message_id: str
-    verdict: Admitted | Bypassed | Refused
+    verdict: Admitted | Bypassed | Refused | Expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +158,13 @@ class Edited:
     message_id: str
     verdict: Admitted | Refused
     words: Words
+
+
+@dataclass(frozen=True, slots=True)
+class EditedUnseen:
+    """A message of this lane was edited while nobody watched, by nobody knows whom."""
+
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +236,24 @@ class DeliveryEnded:
     turn_id: str
 
 
+Revision: TypeAlias = Edited | EditedUnseen | Retracted
+"""What happened to a message of a turn that is not over."""
+Revisions: TypeAlias = tuple[tuple[str, Revision], ...]
+"""Each with the session key of its lane."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recover:
     """Command: go on with what an earlier process left in this lane."""
+
+    revisions: tuple[Revision, ...] = ()
+    """What happened to its messages meanwhile."""
 
 
 ThreadMail: TypeAlias = (
     Received
     | Edited
+    | EditedUnseen
     | Retracted
     | RunStarted
     | RunEnded
@@ -243,6 +309,17 @@ class StreamIsOpen:
 
 
 @dataclass(frozen=True, slots=True)
+class IsCaughtUp:
+    """What the gap before a stream hid is decided about."""
+
+    stream: int
+    reason: str | None
+    """What is worth a step in the rows; None: nothing was missed."""
+    revisions: Revisions
+    """What happened to open turns, not told to their lanes yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamIsLost:
     """The stream ended, or could not be opened; another attempt may help."""
 
@@ -290,6 +367,7 @@ ConnectionMail: TypeAlias = (
     Start
     | Identified
     | StreamIsOpen
+    | IsCaughtUp
     | StreamIsLost
     | StreamIsRefused
     | GiveUp

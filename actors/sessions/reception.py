@@ -25,6 +25,11 @@ __all__ = ["Reception"]
 
 log = logging.getLogger(__name__)
 
+HELD_MOST = 5_000  # events; a flood does not wait for what was missed
+
+Held = MessagePosted | Mentioned | MessageEdited | MessageRetracted | PersonDeleted
+"""What may wait until a gap was caught up."""
+
 
 class Reception:
     """Lets through what an allowed person posted in a room the agent answers in."""
@@ -32,6 +37,30 @@ class Reception:
     def __init__(self, services: Services) -> None:
         """Use what the actors of the profile share."""
         self._services = services
+        self._held: list[Held] | None = None
+        """What waits until a gap was caught up; None: nothing does."""
+        self.announced: set[str] = set()
+        """Messages the open stream brought while a gap was being caught up."""
+
+    def hold(self) -> None:
+        """Let what is posted from now on wait: what a gap hid comes first.
+
+        What waits from a hold before this one goes on waiting.
+        """
+        self._held = self._held or []
+        self.announced = {
+            event.message_id for event in self._held if isinstance(event, MessagePosted)
+        }
+
+    async def release(self) -> None:
+        """Let through what waits, in its order, and hold nothing more.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        while self._held:
+            await self._deliver(self._held.pop(0))
+        self._held = None
 
     async def route(self, event: StreamEvent) -> None:  # noqa: C901  one case an event
         """Pass an event on; waits only while the mailbox of its room is full.
@@ -43,7 +72,7 @@ class Reception:
             case MessagePosted() | Mentioned():
                 self._note(event)
                 if self._concerns_us(event):
-                    await self._services.supervisor.send(Address(ROOM, event.room_id), event)
+                    await self._forward(event)
             case RoomChanged():
                 self._services.directory.note_room(event)
                 if event.user_id == self._services.directory.account.user_id:
@@ -52,13 +81,32 @@ class Reception:
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():
                 if self._may_revise(event):
-                    await self._services.supervisor.send(Address(ROOM, event.room_id), event)
+                    await self._forward(event)
             case PersonDeleted():
-                await self._forget_author(event.user_id)
+                await self._forward(event)
             case StreamOpened():
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    async def _forward(self, event: Held) -> None:
+        """Send an event to its room, or keep it; waits only while that mailbox is full."""
+        if isinstance(event, MessagePosted):
+            self._services.keeper.position.announce(event.message_id, event.posted_at)
+        if self._held is None:
+            await self._deliver(event)
+            return
+        self._held.append(event)
+        if isinstance(event, MessagePosted):
+            self.announced.add(event.message_id)
+        if len(self._held) > HELD_MOST:
+            await self.release()
+
+    async def _deliver(self, event: Held) -> None:
+        if isinstance(event, PersonDeleted):
+            await self._forget_author(event.user_id)
+        else:
+            await self._services.supervisor.send(Address(ROOM, event.room_id), event)
 
     def _note(self, event: MessagePosted | Mentioned) -> None:
         """Remember what was posted in which conversation, whoever wrote it."""
@@ -75,6 +123,8 @@ class Reception:
             return True
         if isinstance(event, MessagePosted):
             self._services.tally.count(event.room_id, cause)
+            self._services.keeper.position.pass_by(event.posted_at)
+            self._services.keeper.write_soon()
         return False
 
     def _why_not(self, room_id: str, author_id: str, message_id: str) -> str | None:

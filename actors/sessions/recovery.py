@@ -3,7 +3,7 @@
 import logging
 
 from ...store import outbox, turns
-from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send
+from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Revisions, Send
 from .services import Services
 
 __all__ = ["Recovery"]
@@ -23,20 +23,26 @@ class Recovery:
         self._services = services
         self._is_due = True
 
-    async def run(self) -> None:
+    async def run(self, revisions: Revisions = ()) -> None:
         """Tell every actor whose rows say that something is still to be done, the first time.
 
         Receipts are decided about again, lanes take up their turns, deliveries their parts.
+
+        Args:
+            revisions: what happened to open turns while nobody listened; told every time.
 
         Raises:
             SupervisorClosedError: the profile is being stopped.
         """
         if self._is_due:
-            await _recover(self._services)
+            await _recover(self._services, revisions)
             self._is_due = False
+            return
+        for session_key, revision in revisions:
+            await self._services.send(THREAD, session_key, revision)
 
 
-async def _recover(services: Services) -> None:
+async def _recover(services: Services, revisions: Revisions) -> None:
     scope = services.journal.scope
     rows, parts, signed = await services.journal.read(
         lambda db: (
@@ -53,7 +59,8 @@ async def _recover(services: Services) -> None:
     for delivery_id in sorted(deliveries):
         await services.send(DELIVERY, delivery_id, Send())
     for session_key in sorted(lanes):
-        await services.send(THREAD, session_key, Recover())
+        own = tuple(revision for key, revision in revisions if key == session_key)
+        await services.send(THREAD, session_key, Recover(own))
     for row in received:
         await services.send(ROOM, row.room_id, RecoverMessage(row))
     if rows or deliveries:

@@ -95,6 +95,18 @@ class Reviser:
                 await self._services.send(THREAD, *told)
         return frozenset(message.message_id for message in own)
 
+    async def as_if_by_author(self, room: Room, message: Message, row: TurnRow) -> Edited | None:
+        """Decide about an edit that nobody announced, as if the message's author had made it.
+
+        Returns:
+            None where it changes nothing; then it is recorded why.
+        """
+        verdicts = await self._decide(room, [message], Path.EDITED)
+        draft = self._journal.draft()
+        told = await self._revise(draft, room, message, row, verdicts[message.message_id])
+        await self._commit(draft)
+        return told[1] if told is not None and isinstance(told[1], Edited) else None
+
     async def _revise(
         self,
         draft: Draft,

@@ -3,46 +3,31 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from ...store import ignored, turns
-from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
-from .admission import (
-    Admitted,
-    Bypassed,
-    Cause,
-    Inbound,
-    NotForUs,
-    Path,
-    Refused,
-    Verdict,
-    admit,
-)
-from .batch import Batch, Decided, ids_of, message_id_of
-from .errors import (
-    RequestRefusedError,
-    ServerBusyError,
-    ServerUnreachableError,
-    UnusableConnectionError,
-)
-from .facts import Message, Place, Room, RoomKind
-from .mail import ROOM, THREAD, EditorUnknown, Received, RoomMail
-from .policy import EditedUnseen
-from .receipt import digest_of_message, receipt_of
+from .admission import NotForUs, Refused
+from .batch import Batch, Decided, cause_of, ids_about, ids_of
+from .errors import ServerBusyError, ServerUnreachableError, UnusableConnectionError
+from .facts import Message, Room
+from .judge import Judge
+from .mail import ROOM, THREAD, Find, LookBack, Received, RoomMail
+from .receipt import receipt_of, receipt_of_find
 from .revision import Reviser
+from .room_reader import Reading, RoomReader
+from .second_look import SecondLook
 from .services import Services
-from .signage import EDITED_UNSEEN
-from .standing import Standing, Standings
 from .stream_events import MessageEdited, MessageRetracted
+from .unannounced import Unannounced
 
 __all__ = ["RoomActor"]
 
 log = logging.getLogger(__name__)
 
-SECOND_LOOK_S = 0.05  # behind a load balancer a message may be readable some milliseconds late
 LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not answer
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
@@ -65,11 +50,12 @@ class RoomActor:
         self._room_id = room_id
         self._services = services
         self._journal = services.journal
-        self._standings = Standings(services)
+        self._reader = RoomReader(room_id, services)
+        self._unannounced = Unannounced(room_id, services)
+        self._judge = Judge(services, self._unannounced)
+        self._reviser = Reviser(room_id, services, self._read_edited, self._judge.of_edits)
+        self._second_look = SecondLook(self._reviser, services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
-        self._held_back: set[str] = set()
-        """Messages that were edited before their first read, by nobody knows whom yet."""
-        self._reviser = Reviser(room_id, services, self._read_now, self._decide_edits)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
 
@@ -109,20 +95,53 @@ class RoomActor:
         batch = await self._batch_of(mails)
         if room is None:
             log.info("room %s is hidden or gone: %d events passed over", self._room_id, len(mails))
-            messages: Mapping[str, Message] = {}
+            reading = Reading({}, is_refused=True)
             decided = list[Decided]()
         else:
-            messages = self._hold_back(await self._read(batch.undecided), batch)
-            decided = await self._decide(room, messages, batch)
-        for id_ in batch.undecided:
-            if id_ not in messages and id_ not in self._held_back:
-                self._services.tally.count(self._room_id, "unreadable")
-                if row := batch.known.get(id_):
-                    decided.append(
-                        Decided(row, Refused(_cause_of(row), "unreadable"), is_new=False)
-                    )
+            reading = await self._read(batch)
+            undecided = {i: reading.messages[i] for i in batch.undecided if i in reading.messages}
+            ready = self._unannounced.hold_back(undecided, batch)
+            decided = await self._decide(room, ready, batch)
+        decided += self._unreadable(room, batch, reading)
         await self._record(batch, decided)
         await self._revise(room, mails)
+        self._find_echoed(batch, reading)
+        await self._second_look.take(batch.look_backs, room, reading)
+        self._services.keeper.position.settle(
+            id_ for id_ in ids_of(mails) if id_ not in self._unannounced
+        )
+        self._services.keeper.write_soon()
+
+    def _unreadable(self, room: Room | None, batch: Batch, reading: Reading) -> list[Decided]:
+        """Decide about what cannot be read: without a row it only counts, unless it was meant."""
+        decided = list[Decided]()
+        for id_ in batch.undecided:
+            if id_ in reading.messages:
+                continue
+            self._services.tally.count(self._room_id, "unreadable")
+            self._unannounced.release([id_])
+            row, find = batch.known.get(id_), batch.find(id_)
+            if row is not None:
+                decided.append(Decided(row, Refused(cause_of(row), "unreadable"), is_new=False))
+            elif find is not None and find.leaves_row:
+                new = receipt_of_find(self._room_id, room, find, self._services)
+                reason = "author_gone" if find.author_id is None else "unreadable"
+                decided.append(Decided(new, Refused(find.cause, reason), is_new=True))
+        return decided
+
+    def _find_echoed(self, batch: Batch, reading: Reading) -> None:
+        """Have the thread replies looked at whose echoes alone were found.
+
+        An echo is no message of its own: what it repeats has one key, however it was found.
+        """
+        finds = list[Find]()
+        for id_ in batch.undecided:
+            find, message = batch.find(id_), reading.messages.get(id_)
+            if find is not None and message is not None and message.echo_of_id is not None:
+                finds.append(replace(find, message_id=message.echo_of_id))
+        if finds:
+            now = batch.asked_at(batch.undecided[0])
+            self._services.tell(ROOM, self._room_id, LookBack(tuple(finds), (), now))
 
     async def _revise(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
         """Take the edits and deletions of a batch, after what it posted."""
@@ -130,32 +149,15 @@ class RoomActor:
         edits = [
             mail
             for mail in mails
-            if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._held_back)
+            if isinstance(mail, MessageEdited) and (counts or mail.message_id in self._unannounced)
         ]
         if edits and room is not None:
             authors_own = await self._reviser.edit(room, edits)
             for mail in edits:
                 self._unmeant.pop(mail.message_id, None)
             # What a moderator wrote stays held back: nobody can tell what its author said.
-            self._held_back -= authors_own
+            self._unannounced.release(authors_own)
         await self._reviser.retract([m for m in mails if isinstance(m, MessageRetracted)])
-
-    def _hold_back(self, messages: Mapping[str, Message], batch: Batch) -> Mapping[str, Message]:
-        """Leave out messages whose first read shows an edit that nobody has announced yet.
-
-        A moderator's quick edit would speak with the author's voice: the event that follows says
-        who it was. Source: Chatto 0.4.20 emits `message_edited` right after the edit.
-        """
-        ready = dict[str, Message]()
-        for id_, message in messages.items():
-            is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
-            if is_plain or batch.is_overdue(id_):
-                ready[id_] = message
-            elif id_ not in self._held_back:
-                self._held_back.add(id_)
-                wait_s = self._services.limits.editor_wait_s
-                self._services.tell_later(wait_s, ROOM, self._room_id, EditorUnknown(id_))
-        return ready
 
     async def _batch_of(self, mails: Sequence[RoomMail]) -> Batch:
         """Look up what is known of a batch."""
@@ -169,104 +171,32 @@ class RoomActor:
         ]
         return Batch(mails, known, undecided)
 
-    async def _read(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Return the messages in the order of their events, without what cannot be read."""
-        found = {id_: self._unmeant[id_] for id_ in ids if id_ in self._unmeant}
-        for wait_s in (0.0, SECOND_LOOK_S):
-            missing = [id_ for id_ in ids if id_ not in found]
-            if missing:
-                await self._journal.clock.sleep(wait_s)
-                found.update(await self._read_now(missing))
-        return {id_: found[id_] for id_ in ids if id_ in found}
+    async def _read(self, batch: Batch) -> Reading:
+        """Read what is to be decided, in the order of the events, and open turns again."""
+        ids = list(dict.fromkeys([*batch.undecided, *batch.open_ids]))
+        known = {i: self._unmeant[i] for i in batch.undecided if i in self._unmeant}
+        return await self._reader.read(ids, {**known, **batch.already_read})
 
-    async def _read_now(self, ids: Sequence[str]) -> dict[str, Message]:
-        try:
-            read = await self._services.server.read_messages(self._room_id, ids)
-        except RequestRefusedError as error:
-            log.info("room %s cannot be read any more: %s", self._room_id, error)
-            self._services.directory.forget_room(self._room_id)
-            return {}
-        return {message.message_id: message for message in read}
+    async def _read_edited(self, ids: Sequence[str]) -> Mapping[str, Message]:
+        return (await self._reader.read_now(ids)).messages
 
     async def _decide(
         self, room: Room, messages: Mapping[str, Message], batch: Batch
     ) -> list[Decided]:
         """Decide about messages in their order; those that are not meant are passed over."""
-        standings = await self._standings.of(room, list(messages.values()))
+        verdicts = await self._judge.of_posts(room, messages, batch)
         decided = list[Decided]()
-        asked = list[tuple[Place, str]]()
-        for id_, message in messages.items():
-            standing = standings[id_]
-            for place, asker_id in asked:
-                if place == standing.place:
-                    standing = standing.after_question_of(asker_id, message.author_id)
-            path, says = batch.path_of(id_), batch.is_mentioned(id_)
-            inbound = self._inbound(room, message, standing, path, says_mentioned=says)
-            row = batch.known.get(id_)
-            verdict = self._unless_edited(message, row, admit(inbound, self._services.policy))
-            if isinstance(verdict, Admitted):
-                asked.append((standing.place, message.author_id))
-            if isinstance(verdict, NotForUs):
-                if row is None:
-                    self._pass_over(message, verdict)
-                else:
-                    decided.append(
-                        Decided(row, Refused(_cause_of(row), verdict.cause), is_new=False)
-                    )
-            else:
+        for id_, verdict in verdicts.items():
+            message, row = messages[id_], batch.known.get(id_)
+            if not isinstance(verdict, NotForUs):
                 new = row or await receipt_of(room, message, verdict.cause, self._services)
                 decided.append(Decided(new, verdict, is_new=row is None))
+            elif row is None:
+                self._pass_over(message, verdict)
+            else:
+                refused = Refused(cause_of(row), verdict.cause)
+                decided.append(Decided(row, refused, is_new=False))
         return decided
-
-    def _unless_edited(self, message: Message, row: TurnRow | None, verdict: Verdict) -> Verdict:
-        """Refuse what would run with words that nobody knows the author of."""
-        was_held_back = message.message_id in self._held_back
-        self._held_back.discard(message.message_id)
-        has_changed = row is not None and row.digest != digest_of_message(message)
-        refuses = self._services.policy.revisions.unseen is EditedUnseen.REFUSE
-        if isinstance(verdict, Admitted | Bypassed) and refuses and (was_held_back or has_changed):
-            return Refused(verdict.cause, EDITED_UNSEEN)
-        return verdict
-
-    async def _decide_edits(
-        self, room: Room, messages: Sequence[Message], path: Path
-    ) -> Mapping[str, Verdict]:
-        """Ask admission about edited messages."""
-        standings = await self._standings.of(room, messages)
-        return {
-            message.message_id: admit(
-                self._inbound(
-                    room, message, standings[message.message_id], path, says_mentioned=False
-                ),
-                self._services.policy,
-            )
-            for message in messages
-        }
-
-    def _inbound(
-        self,
-        room: Room,
-        message: Message,
-        standing: Standing,
-        path: Path,
-        *,
-        says_mentioned: bool,
-    ) -> Inbound:
-        account = self._services.directory.account
-        return Inbound(
-            message=message,
-            room=room,
-            path=path,
-            own_id=account.user_id,
-            own_login=account.login,
-            author_may_speak=self._services.gateway.may_speak(message.author_id, standing.place),
-            is_pair=room.kind is RoomKind.DIRECT
-            and self._services.server.is_pair(room.room_id, message.author_id),
-            server_says_mentioned=says_mentioned,
-            replies_to_own=standing.replies_to_own,
-            answered_here=standing.answered_here,
-            author_is_asker=standing.author_is_asker,
-        )
 
     async def _record(self, batch: Batch, decided: Sequence[Decided]) -> None:
         """Write the receipts of what is meant, in one transaction, and tell the lanes."""
@@ -298,15 +228,14 @@ class RoomActor:
 
     def _leave(self, mails: Sequence[RoomMail], error: Exception) -> None:
         """Give up reading; whoever has a receipt is decided about at the next start."""
-        ids = {message_id_of(mail) for mail in mails}
+        for mail in mails:
+            if isinstance(mail, LookBack):
+                mail.outcome.keep(None)
+        ids = {id_ for mail in mails for id_ in ids_about(mail)}
+        self._services.keeper.position.leave(ids)
         for _ in ids:
             self._services.tally.count(self._room_id, "unreadable")
         log.warning("room %s: %d messages could not be read: %s", self._room_id, len(ids), error)
-
-
-def _cause_of(row: TurnRow) -> Cause:
-    """Return why a message was meant when its receipt was written."""
-    return Cause(row.cause) if row.cause else Cause.MENTION
 
 
 def _remember(memory: OrderedDict[str, T], key: str, value: T) -> None:

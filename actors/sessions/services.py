@@ -18,6 +18,7 @@ from .journal import Journal
 from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway
+from .position import PositionKeeper
 from .promise import Promise
 from .unseen import Unseen
 
@@ -48,6 +49,10 @@ class Limits:
     """First wait before the stream is opened again; the next ones are longer."""
     reconnect_longest_s: float = 60.0
     """No wait before the stream is opened again is longer, whatever the server asks for."""
+    resume_window_s: float = 900.0
+    """How old, by the server's clock, a message may be that a gap hid, and still be answered."""
+    hold_longest_s: float = 10.0
+    """How long what is posted now waits, at most, for what a gap hid in the same place."""
     outage_wait_s: float = 300.0
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
     repair_wait_s: float = 0.2
@@ -128,6 +133,7 @@ class Services:
     tasks: TaskGroup
     supervisor: Supervisor
     directory: Directory
+    keeper: PositionKeeper
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)

@@ -6,8 +6,9 @@ from contextlib import aclosing
 import anyio
 
 from ..runtime.mailbox import SupervisorClosedError
+from .catch_up import CatchUp
 from .errors import ChatError, StreamLostError, UnusableConnectionError
-from .facts import RoomKind
+from .facts import Account, RoomKind
 from .mail import (
     CONNECTION,
     ConnectionMail,
@@ -29,9 +30,15 @@ class StreamReader:
     """Opens the stream, passes on what it says and tells the connection how it goes."""
 
     def __init__(self, services: Services) -> None:
-        """Start without a stream."""
+        """Start without a stream.
+
+        Args:
+            services: what the actors of the profile share.
+        """
         self._services = services
         self._reception = Reception(services)
+        self.catch_up = CatchUp(services, self._reception)
+        """Reads what the gap before a stream hid; ends with the stream."""
         self._scope = anyio.CancelScope()
         self._number = 0
 
@@ -52,7 +59,8 @@ class StreamReader:
         self._services.tasks.start_soon(self._run, self._number, gap, self._scope)
 
     def close(self) -> None:
-        """End the stream, if there is one."""
+        """End the stream, if there is one, and what is read beside it."""
+        self.catch_up.end()
         self._scope.cancel()
 
     async def _run(self, number: int, gap: int, scope: anyio.CancelScope) -> None:
@@ -89,7 +97,19 @@ class StreamReader:
         services.gateway.allow(
             await services.directory.resolve(services.policy.allowed_user_entries)
         )
+        await self._take_up_position(account)
         self._tell(Identified(number, account.user_id))
+
+    async def _take_up_position(self, account: Account) -> None:
+        refusal = await self._services.keeper.load(account.user_id)
+        if refusal is not None:
+            log.warning(
+                "the position in the state file is that of another %s (%s): it is not used, so "
+                "what was asked before now is answered only within CHATTO_RESUME_WINDOW and where "
+                "no answer is found",
+                refusal.partition("_")[2],
+                refusal,
+            )
 
     async def _pass_on(self, number: int, gap: int, event: StreamEvent) -> None:
         await self._reception.route(event)
@@ -97,6 +117,8 @@ class StreamReader:
             return
         # What comes from here on is complete; what was before is not.
         self._services.unseen.begin(gap)
+        self._services.keeper.position.begin_gap()
+        self._reception.hold()
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):
             log.warning(

@@ -8,7 +8,7 @@ from ...store import room_sessions, threads, turns
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Expired, Refused
 from .answering import Answering
 from .correcting import Correcting
 from .dispatch import Dispatch
@@ -20,12 +20,14 @@ from .mail import (
     Answer,
     DeliveryEnded,
     Edited,
+    EditedUnseen,
     KeyReady,
     NotStarted,
     Received,
     Recover,
     RestartDue,
     Retracted,
+    Revision,
     RunEnded,
     RunStarted,
     RunStopped,
@@ -98,7 +100,7 @@ class ThreadActor:
         match mail:
             case Received():
                 await self._receive(mail)
-            case Edited() | Retracted() | RunStopped() | RestartDue():
+            case Edited() | EditedUnseen() | Retracted() | RunStopped() | RestartDue():
                 await self._revise(mail)
             case RunStarted():
                 await self._run_started(mail)
@@ -113,7 +115,7 @@ class ThreadActor:
             case DeliveryEnded():
                 await self._delivery_ended(mail)
             case Recover():
-                await self._recover()
+                await self._recover(mail)
             case _:
                 assert_never(mail)
 
@@ -145,8 +147,8 @@ class ThreadActor:
             await self._dispatch.pump(draft, turn)
 
     def _in_view_of_run(
-        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
-    ) -> Admitted | Bypassed | Refused:
+        self, row: TurnRow, verdict: Admitted | Bypassed | Refused | Expired
+    ) -> Admitted | Bypassed | Refused | Expired:
         """Look at a verdict beside the run that is under way in this lane.
 
         What it asked its person, that person answers past the lane; an approval by anybody else
@@ -179,14 +181,12 @@ class ThreadActor:
             turn.fail(lost, "not_taken")
             await lost.commit()
 
-    async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:
+    async def _revise(self, mail: Revision | RunStopped | RestartDue) -> None:
         draft = self._journal.draft()
         turn: TurnActor | None = None
         match mail:
-            case Edited():
-                turn = await self._correcting.edit(draft, mail)
-            case Retracted():
-                await self._correcting.retract(draft, mail)
+            case Edited() | EditedUnseen() | Retracted():
+                turn = await self._correcting.revise(draft, mail)
             case RunStopped():
                 await self._correcting.stopped(draft, mail)
             case RestartDue():
@@ -257,7 +257,7 @@ class ThreadActor:
 
     # --- after a restart ----------------------------------------------------------------------
 
-    async def _recover(self) -> None:
+    async def _recover(self, mail: Recover) -> None:
         """Go on where an earlier process ended.
 
         What waited goes on waiting, if its author still may speak. What the gateway had is
@@ -272,6 +272,8 @@ class ThreadActor:
             elif turn.state == "folded":
                 turn.fail(draft, "process_died")
             self._lane.keep(turn)
+        for revision in mail.revisions:
+            await self._correcting.revise(draft, revision)
         await draft.commit()
         await self._key_ready()
 

@@ -13,7 +13,7 @@ from ...machines.turn import Cancel, Cause, Ending, Fold, Reason
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Expired, Refused
 from .facts import Place, RoomKind
 from .journal import Draft
 from .mail import Words
@@ -66,7 +66,10 @@ class TurnActor:
         return is_channel and self.row.thread_root_id == self.row.message_id
 
     def judge(
-        self, draft: Draft, verdict: Admitted | Bypassed | Refused, words: Words | None = None
+        self,
+        draft: Draft,
+        verdict: Admitted | Bypassed | Refused | Expired,
+        words: Words | None = None,
     ) -> None:
         """Plan what admission decided.
 
@@ -79,6 +82,8 @@ class TurnActor:
         if isinstance(verdict, Refused):
             refusal = Reason(verdict.reason)
             self.row = draft.turn(self.row, "refuse", refusal, cause=cause)
+        elif isinstance(verdict, Expired):
+            self.row = draft.turn(self.row, "expire", Reason("too_old"), cause=cause)
         elif isinstance(verdict, Bypassed):
             # The name alone: what follows it is somebody's words.
             name = verdict.command.split(maxsplit=1)[0] if verdict.is_command else None

@@ -22,12 +22,15 @@ MAY_BE_NULL = {
     },
     "threads": {
         *("thread_root_id", "frontier_id", "frontier_at", "blind_until_id", "token_kept_at"),
+        "to_follow_since",
     },
     "room_sessions": {"reason"},
     "outbox": {
         "seq",  # SQLite fills it
         *("turn_id", "thread_root_id", "in_reply_to", "body", "reason", "message_id"),
     },
+    "position": {"at", "resume_cursor"},
+    "levels": set[str](),
     "connection": {"reason", "account_id", "server_version"},
     "prompts": {"reason", "message_id", "settled_by"},
     "ignored": set[str](),

@@ -1,0 +1,180 @@
+"""Up to when everything said on the server was read and decided: where a catch-up begins."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+from anyio.abc import TaskGroup
+
+from ...store import position
+from ...store.position import PositionRow
+from ..runtime.clock import utc_text
+from ..runtime.store_errors import StoreBusyError, StoreClosedError, StoreUnavailableError
+from .journal import Journal
+
+__all__ = ["Position", "PositionKeeper"]
+
+log = logging.getLogger(__name__)
+
+WRITE_EVERY_S = 1.0
+"""However much is said, the position is written no more often."""
+
+REMEMBERED = 4_096
+"""Messages that were decided: what a catch-up finds of them again need not be read again."""
+
+TICK = timedelta(milliseconds=1)
+"""Finest time a row keeps."""
+
+
+class Position:
+    """The server's time before which every post of somebody allowed was read and decided.
+
+    Kept in memory. Posts come in the order of their times, so a post that needs no reading says
+    that everything before it came by. What is being read, and a gap that was not caught up yet,
+    hold the position back.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._reached: datetime | None = None
+        self._gap_from: datetime | None = None
+        self._is_in_gap = True
+        self._open: dict[str, datetime] = {}
+        self._left: dict[str, datetime] = {}
+        self._decided: OrderedDict[str, None] = OrderedDict()
+
+    @property
+    def at(self) -> datetime | None:
+        """The position; None: not known, so nothing of the time before now is."""
+        if self._is_in_gap:
+            return self._gap_from
+        if self._reached is None:
+            return None
+        waiting = (*self._open.values(), *self._left.values())
+        return min([self._reached, *(posted_at - TICK for posted_at in waiting)])
+
+    def begin_at(self, moment: datetime | None) -> None:
+        """Take the position of an earlier process; None: there is none."""
+        self._reached = self._gap_from = moment
+
+    def begin_gap(self) -> None:
+        """Stand still until the gap that now begins, or began before, was caught up."""
+        self._gap_from = self.at
+        self._is_in_gap = True
+
+    def end_gap(self, moment: datetime | None) -> None:
+        """Everything before a moment was caught up; None: nobody knows the moment."""
+        self._is_in_gap = False
+        self._left.clear()
+        if moment is not None:
+            self.pass_by(moment)
+
+    def pass_by(self, posted_at: datetime) -> None:
+        """Something was posted then that needs no reading."""
+        if self._reached is None or posted_at > self._reached:
+            self._reached = posted_at
+
+    def announce(self, message_id: str, posted_at: datetime) -> None:
+        """Something was posted then that is being read."""
+        if message_id not in self._decided:
+            self._open[message_id] = posted_at
+        self.pass_by(posted_at)
+
+    def settle(self, message_ids: Iterable[str]) -> None:
+        """Messages were decided, whatever was decided."""
+        for message_id in message_ids:
+            self._open.pop(message_id, None)
+            self._left.pop(message_id, None)
+            self._decided[message_id] = None
+            if len(self._decided) > REMEMBERED:
+                self._decided.popitem(last=False)
+
+    def leave(self, message_ids: Iterable[str]) -> None:
+        """Messages could not be read: the next catch-up looks for them again."""
+        for message_id in message_ids:
+            posted_at = self._open.pop(message_id, None)
+            if posted_at is not None:
+                self._left[message_id] = posted_at
+
+    def has_decided(self, message_id: str) -> bool:
+        """Tell whether a message was decided by this process, as far as it remembers."""
+        return message_id in self._decided
+
+
+class PositionKeeper:
+    """Writes the position down: at most once a second, and at the stop."""
+
+    def __init__(self, journal: Journal, tasks: TaskGroup) -> None:
+        """Keep the position of one profile; `tasks` run what writes it."""
+        self.position = Position()
+        self.resume_cursor: str | None = None
+        """Where the stream goes on, on a server that has such cursors."""
+        self._journal = journal
+        self._tasks = tasks
+        self._account_id = ""
+        self._written: PositionRow | None = None
+        self._is_writing_soon = False
+        self._is_over = False
+
+    async def load(self, account_id: str) -> str | None:
+        """Take up the position an earlier process of this profile wrote for this account.
+
+        Returns:
+            Why a position that is there is not used; None: it is, or there is none.
+        """
+        if self._account_id == account_id:
+            return None
+        rows = await self._journal.read(position.load_all)
+        own = next((row for row in rows if row.scope == self._journal.scope), None)
+        self._account_id = account_id
+        if own is None:
+            return "foreign_profile" if rows else None
+        if own.account_id != account_id:
+            return "foreign_account"
+        self._written = own
+        self.resume_cursor = own.resume_cursor
+        self.position.begin_at(None if own.at is None else datetime.fromisoformat(own.at))
+        return None
+
+    def write_soon(self) -> None:
+        """Have the position written within a second, if it moves until then."""
+        if not self._is_writing_soon and self._row() != self._written:
+            self._is_writing_soon = True
+            self._tasks.start_soon(self._write_later)
+
+    async def write_last(self) -> None:
+        """Write the position before the store is closed; nothing is written after that."""
+        await self._write()
+        self._is_over = True
+
+    async def _write_later(self) -> None:
+        await self._journal.clock.sleep(WRITE_EVERY_S)
+        self._is_writing_soon = False
+        if not self._is_over:
+            await self._write()
+
+    async def _write(self) -> None:
+        row = self._row()
+        if row is None or row == self._written:
+            return
+        dated = row._replace(updated_at=self._journal.now())
+        try:
+            await self._journal.store.run(partial(position.save, row=dated))
+        except (StoreBusyError, StoreUnavailableError, StoreClosedError) as error:
+            log.warning("the position was not written, the next catch-up reads more: %s", error)
+        else:
+            self._written = row
+
+    def _row(self) -> PositionRow | None:
+        at = self.position.at
+        if not self._account_id or (at is None and self.resume_cursor is None):
+            return None
+        return PositionRow(
+            scope=self._journal.scope,
+            account_id=self._account_id,
+            at=None if at is None else utc_text(at),
+            resume_cursor=self.resume_cursor,
+            updated_at=self._written.updated_at if self._written else "",
+        )
