@@ -40,7 +40,9 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         server=ChattoServer(url, _credential(settings), limits),
         policy=admission_policy(settings),
         context=context_limits(settings),
-        limits=Limits(busy_wait_s=settings.rate_limit_wait_s),
+        limits=Limits(
+            busy_wait_s=settings.rate_limit_wait_s, resume_window_s=settings.resume_window_s
+        ),
         open_state=lambda: open_state(profile.state_path),
         clock=SystemClock(),
     )

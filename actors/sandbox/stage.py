@@ -28,6 +28,7 @@ from ..sessions.services import Limits
 from .agent_faults import AgentFaults
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
 from .server.accounts import Account
+from .server.clock import ShiftedClock
 from .server.editing import Editing
 from .server.feed import Ending
 from .server.frames import Event
@@ -88,6 +89,8 @@ class Colleague:
     state_path: Path
     script: Script
     faults: AgentFaults
+    clock: ShiftedClock
+    """The server's."""
     tasks: TaskGroup
     """Runs the scripted agent."""
     ids: Mapping[str, str]
@@ -202,7 +205,7 @@ class Colleague:
         await anyio.lowlevel.checkpoint()
         return message_id
 
-    def posts(
+    def posts(  # noqa: PLR0913 - each is something a message may have
         self,
         login: str,
         body: str,
@@ -210,6 +213,7 @@ class Colleague:
         room: str = "R1",
         thread: str = "",
         reply_to: str = "",
+        echo: bool = False,
     ) -> str:
         """Let a message stand on the server, without a call or a wait; return its ID."""
         world = self.sandbox.world
@@ -218,6 +222,7 @@ class Colleague:
             body=body,
             thread_root_id=thread,
             in_reply_to=reply_to,
+            wants_echo=echo,
         )
         return Posting(world).post(world.accounts.require(self.ids[login]), draft).id
 
@@ -357,7 +362,8 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
         is_started: whether the profile runs from the start.
     """
     faults = faults or AgentFaults()
-    sandbox = Sandbox(faults=faults, timing=timing)
+    clock = ShiftedClock()
+    sandbox = Sandbox(faults=faults, timing=timing, clock=clock)
     accounts = {login: sandbox.add_account(login) for login in PEOPLE}
     made = {name: sandbox.add_room(name, *accounts.values()).id for name in rooms}
     faults.agent_id = accounts["hermes"].id
@@ -370,7 +376,7 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     )
     async with sandbox as url, anyio.create_task_group() as tasks:
         state_path = tmp_path / "chatto" / "state.db"
-        stage = Colleague(sandbox, url, state_path, script, faults, tasks, ids, made)
+        stage = Colleague(sandbox, url, state_path, script, faults, clock, tasks, ids, made)
         try:
             if is_started:
                 await stage.starts()

@@ -86,6 +86,7 @@ class CatchUp:
 
     async def _outcome(self, stream: int) -> ConnectionMail:
         limits = self._services.limits
+        failure = ""
         waits = backoff(limits.reconnect_first_s, 2, limits.reconnect_longest_s)
         for wait_s in islice(waits, ATTEMPTS):
             try:

@@ -13,6 +13,7 @@ from .errors import UnusableConnectionError
 from .mail import (
     CONNECTION,
     ConnectionMail,
+    Deaf,
     GiveUp,
     Identified,
     IsCaughtUp,
@@ -93,6 +94,8 @@ class ConnectionActor:
                 return True
             case RetryDue():
                 return state == "backing_off"
+            case Deaf():
+                return state == "live"
             case GiveUp():
                 return state in OPEN
             case Identified() | IsCaughtUp() | Steady():
@@ -120,6 +123,9 @@ class ConnectionActor:
                 await self._go_live(mail)
             case StreamIsLost():
                 await self._lose(mail)
+            case Deaf():
+                text = f"the stream says nothing of room {mail.room_id}, which is ours again"
+                await self._lose(StreamIsLost(self._reader.number, "deaf_to_room", text, 0.0))
             case StreamIsRefused() | GiveUp():
                 await self._refuse(mail.error)
             case RetryDue():

@@ -23,6 +23,7 @@ from .delivery import DeliveryActor
 from .directory import Directory
 from .errors import ChatError, StateUnusableError
 from .facts import Place
+from .following import Following
 from .glossary import entries
 from .journal import Journal
 from .mail import (
@@ -32,6 +33,7 @@ from .mail import (
     SIGN,
     THREAD,
     Answer,
+    Deaf,
     KeyReady,
     Refresh,
     RunEnded,
@@ -220,7 +222,9 @@ class SessionsDesk:
             supervisor=supervisor,
             directory=Directory(equipment.server),
             keeper=PositionKeeper(journal, tasks),
+            following=Following(equipment.server, journal, tasks),
         )
+        services.directory.on_return = partial(_hear_again, services)
         kinds.update(self._kinds(services))
         if equipment.policy.signs != NO_SIGNS:
             journal.on_sign = partial(_refresh_sign, services)
@@ -287,6 +291,14 @@ class SessionsDesk:
         services.promises.settle_all(UNFINISHED)
         for promise in list(self._waiting):
             promise.keep(STOPPING)
+
+
+def _hear_again(services: Services, room_id: str) -> None:
+    """Have the stream opened anew that does not bring what is said in a room."""
+    try:
+        services.tell(CONNECTION, services.journal.scope, Deaf(room_id))
+    except (MailboxFullError, SupervisorClosedError) as error:
+        log.debug("%s is heard again after the next connection: %s", room_id, error)
 
 
 def _refresh_sign(services: Services, message_id: str) -> None:

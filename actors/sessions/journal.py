@@ -87,6 +87,7 @@ class Draft:
         self._work: list[Callable[[Database], object]] = []
         self._lines: list[str] = []
         self._signed: list[str] = []
+        self._acts: list[Callable[[], object]] = []
 
     @property
     def is_empty(self) -> bool:
@@ -232,6 +233,10 @@ class Draft:
         """Plan a write that is no step of a machine, in the same transaction."""
         self._plan(write)
 
+    def then(self, act: Callable[[], object]) -> None:
+        """Plan what is begun once everything is written."""
+        self._acts.append(act)
+
     async def commit(self) -> None:
         """Write everything that was decided in one transaction, then log it.
 
@@ -246,6 +251,8 @@ class Draft:
             log.info("%s", line)
         for message_id in self._signed:
             self._journal.on_sign(message_id)
+        for act in self._acts:
+            act()
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)

@@ -21,6 +21,7 @@ __all__ = [
     "THREAD",
     "Answer",
     "ConnectionMail",
+    "Deaf",
     "DeliveryEnded",
     "Edited",
     "EditedUnseen",
@@ -347,6 +348,13 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Deaf:
+    """The account is in a room again that the open stream saw it leave, and keeps silent about."""
+
+    room_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetryDue:
     """The wait after a loss is over."""
 
@@ -371,6 +379,7 @@ ConnectionMail: TypeAlias = (
     | StreamIsLost
     | StreamIsRefused
     | GiveUp
+    | Deaf
     | RetryDue
     | Steady
     | Stop

@@ -10,16 +10,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from .facts import (
-    Account,
-    InboxPage,
-    Message,
-    NotificationLevels,
-    Page,
-    Person,
-    Place,
-    Room,
-)
+from .facts import Account, Message, Page, Person, Place, Room
+from .past import PastReader
 from .stream_events import StreamEvent
 
 __all__ = [
@@ -49,7 +41,7 @@ class Post:
     """At most 9,900 bytes of UTF-8 (the server refuses more than 10,000)."""
 
 
-class ChatServer(Protocol):
+class ChatServer(PastReader, Protocol):
     """The server, as the agent's account."""
 
     async def identify(self) -> Account:
@@ -113,55 +105,6 @@ class ChatServer(Protocol):
 
     async def first_page(self, place: Place, limit: int) -> Page:
         """Read the beginning of a thread or a room; the anchor is the first row. As above."""
-        ...
-
-    async def newest_messages(
-        self, place: Place, *, since: datetime, most: int
-    ) -> Sequence[Message]:
-        """Read what was posted at a place since a moment, oldest first, without deleted ones.
-
-        Args:
-            place: the thread; without a root the room itself, or the direct conversation.
-            since: by the server's clock; some older ones may come along.
-            most: about so many of the newest; where more were posted the older ones are left
-                out.
-
-        Raises:
-            ChatError: `RequestRefusedError` when the account is not in the room.
-        """
-        ...
-
-    async def inbox_page(self, offset: int) -> InboxPage:
-        """Read a hundred entries of the account's inbox, newest first; changes nothing there.
-
-        One call at a time: the server builds the whole list for each.
-        Source: Chatto 0.4.20, cli/internal/core/notifications.go.
-
-        Args:
-            offset: how many of the newest entries are left out. Entries made meanwhile shift
-                the others.
-
-        Raises:
-            ChatError: see its tree.
-        """
-        ...
-
-    async def notification_levels(self) -> NotificationLevels:
-        """Read of which rooms the account wants to be told how much. Raises: ChatError."""
-        ...
-
-    async def follow_thread(self, room_id: str, thread_root_id: str) -> None:
-        """Let the account follow a thread, so that replies there come into its inbox.
-
-        It may follow it already. Raises: ChatError.
-        """
-        ...
-
-    def server_time(self) -> datetime | None:
-        """Return the time by the server's clock, up to a second early; None before an answer.
-
-        It is that of the newest answer, carried on by a clock that never jumps.
-        """
         ...
 
     async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:

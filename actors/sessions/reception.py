@@ -6,6 +6,7 @@ from typing import assert_never
 from ...store import turns
 from ..runtime.mailbox import Address
 from .admission import answers_room
+from .errors import ChatError
 from .facts import Place, RoomKind
 from .mail import ROOM, THREAD, Retracted
 from .services import Services
@@ -41,6 +42,8 @@ class Reception:
         """What waits until a gap was caught up; None: nothing does."""
         self.announced: set[str] = set()
         """Messages the open stream brought while a gap was being caught up."""
+        self._looked_at: set[str] = set()
+        """Rooms that are being read because the account may be in them again."""
 
     def hold(self) -> None:
         """Let what is posted from now on wait: what a gap hid comes first.
@@ -73,6 +76,8 @@ class Reception:
                 self._note(event)
                 if self._concerns_us(event):
                     await self._forward(event)
+                elif self._services.directory.has_left(event.room_id):
+                    self._look_at_room(event.room_id)
             case RoomChanged():
                 self._services.directory.note_room(event)
                 if event.user_id == self._services.directory.account.user_id:
@@ -88,6 +93,22 @@ class Reception:
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    def _look_at_room(self, room_id: str) -> None:
+        """Find out whether we are back in a room from which the account is still notified."""
+        if room_id not in self._looked_at:
+            self._looked_at.add(room_id)
+            self._services.tasks.start_soon(self._read_room, room_id)
+
+    async def _read_room(self, room_id: str) -> None:
+        directory = self._services.directory
+        directory.forget_room(room_id)
+        try:
+            await directory.room(room_id)
+        except ChatError as error:
+            log.info("whether room %s is ours again is not known: %s", room_id, error)
+        finally:
+            self._looked_at.discard(room_id)
 
     async def _forward(self, event: Held) -> None:
         """Send an event to its room, or keep it; waits only while that mailbox is full."""

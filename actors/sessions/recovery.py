@@ -3,6 +3,7 @@
 import logging
 
 from ...store import outbox, turns
+from .levels import note_levels
 from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Revisions, Send
 from .services import Services
 
@@ -37,6 +38,8 @@ class Recovery:
         if self._is_due:
             await _recover(self._services, revisions)
             self._is_due = False
+            self._services.following.take_up()
+            self._services.tasks.start_soon(note_levels, self._services)
             return
         for session_key, revision in revisions:
             await self._services.send(THREAD, session_key, revision)

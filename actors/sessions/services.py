@@ -14,6 +14,7 @@ from ..runtime.supervisor import Supervisor
 from .directory import Directory
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
+from .following import Following
 from .journal import Journal
 from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
@@ -134,6 +135,7 @@ class Services:
     supervisor: Supervisor
     directory: Directory
     keeper: PositionKeeper
+    following: Following
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
