@@ -2,9 +2,9 @@
 
 import logging
 from datetime import datetime
+from typing import Protocol
 
 from .facts import EntryKind, InboxEntry, InboxPage
-from .ports import ChatServer
 
 __all__ = ["read_inbox"]
 
@@ -15,8 +15,16 @@ OLD_PAGES = 10  # of entries too old to be answered: how far their signs reach
 STEPS_BACK = 5  # how often a page is read again because the list moved under it
 
 
+class InboxPages(Protocol):
+    """The part of the port `ChatServer` that gives the pages."""
+
+    async def inbox_page(self, offset: int) -> InboxPage:
+        """Return a page; see there."""
+        ...
+
+
 async def read_inbox(
-    server: ChatServer, *, back_to: datetime, young_from: datetime | None
+    server: InboxPages, *, back_to: datetime, young_from: datetime | None
 ) -> list[InboxEntry]:
     """Return the entries since a moment, oldest first, one for each message.
 
