@@ -56,8 +56,7 @@ class Inbox:
         request = wire.pb.viewer.GetViewerRequest()
         answer = await self._session.read(wire.services.viewer.get_viewer, request)
         of_rooms = {
-            each.room_id: each.preference.effective_level
-            for each in answer.room_notification_preferences
+            each.room_id: each.preference.level for each in answer.room_notification_preferences
         }
         return NotificationLevels(
             muted=frozenset(room for room, level in of_rooms.items() if level == MUTED),

@@ -25,6 +25,7 @@ from .mail import (
     StreamIsLost,
     StreamIsRefused,
 )
+from .position import PositionKeeper
 from .reception import Reception
 from .services import Services
 
@@ -115,15 +116,7 @@ class CatchUp:
             position=keeper.position.at,
             window=timedelta(seconds=services.limits.resume_window_s),
         )
-        is_too_old = since.position is not None and since.position < since.young_from
-        if is_too_old:
-            log.warning(
-                "nothing was heard from the server since %s, longer than CHATTO_RESUME_WINDOW "
-                "allows (%.0f s): what was asked before %s is not answered",
-                since.position,
-                services.limits.resume_window_s,
-                since.young_from,
-            )
+        refusal = _refusal_of(keeper, since)
         gap = Gap(services, since, self._reception.announced)
         found = await gap.survey(services.directory.own_rooms())
         revisions, is_whole = await self._look_back(found)
@@ -139,8 +132,7 @@ class CatchUp:
                 len(found),
                 len(revisions),
             )
-        reason = "position_too_old" if is_too_old else f"missed: {missed}" if missed else None
-        return IsCaughtUp(stream, reason, revisions)
+        return IsCaughtUp(stream, refusal or (f"missed: {missed}" if missed else None), revisions)
 
     async def _look_back(self, found: dict[str, LookBack]) -> tuple[Revisions, bool]:
         """Have the rooms look; return what became of open turns, and whether all could look."""
@@ -161,3 +153,29 @@ class CatchUp:
 
     def _tell(self, mail: ConnectionMail) -> None:
         self._services.tell(CONNECTION, self._services.journal.scope, mail)
+
+
+def _refusal_of(keeper: PositionKeeper, since: Since) -> str | None:
+    """Say, once, why a position is not what a catch-up begins with; None: it is.
+
+    One line that names what is lost by it, and the word for the row.
+    """
+    refusal, keeper.refusal = keeper.refusal, None
+    if refusal is not None:
+        log.warning(
+            "the position in the state file belongs to another %s and is not used: what was "
+            "asked before %s is not answered, what has an answer since then is left alone",
+            refusal.removeprefix("foreign_"),
+            since.young_from,
+        )
+        return refusal
+    if since.position is not None and since.position < since.young_from:
+        log.warning(
+            "nothing was heard from the server between %s and %s, longer than "
+            "CHATTO_RESUME_WINDOW allows: what was asked before %s is not answered",
+            since.position,
+            since.now,
+            since.young_from,
+        )
+        return "position_too_old"
+    return None

@@ -117,18 +117,18 @@ class PositionKeeper:
         self._written: PositionRow | None = None
         self._is_writing_soon = False
         self._is_over = False
+        self.refusal: str | None = None
+        """Why a position that stands in the file was not used; None: it was, or there is none."""
 
-    async def load(self, account_id: str) -> str | None:
-        """Take up the position an earlier process of this profile wrote for this account.
+    async def load(self, account_id: str) -> None:
+        """Take up the position an earlier process of this profile wrote for this account."""
+        if self._account_id != account_id:
+            self._account_id = account_id
+            self.refusal = await self._load(account_id)
 
-        Returns:
-            Why a position that is there is not used; None: it is, or there is none.
-        """
-        if self._account_id == account_id:
-            return None
+    async def _load(self, account_id: str) -> str | None:
         rows = await self._journal.read(position.load_all)
         own = next((row for row in rows if row.scope == self._journal.scope), None)
-        self._account_id = account_id
         if own is None:
             return "foreign_profile" if rows else None
         if own.account_id != account_id:

@@ -8,7 +8,7 @@ import anyio
 from ..runtime.mailbox import SupervisorClosedError
 from .catch_up import CatchUp
 from .errors import ChatError, StreamLostError, UnusableConnectionError
-from .facts import Account, RoomKind
+from .facts import RoomKind
 from .mail import (
     CONNECTION,
     ConnectionMail,
@@ -97,19 +97,8 @@ class StreamReader:
         services.gateway.allow(
             await services.directory.resolve(services.policy.allowed_user_entries)
         )
-        await self._take_up_position(account)
+        await services.keeper.load(account.user_id)
         self._tell(Identified(number, account.user_id))
-
-    async def _take_up_position(self, account: Account) -> None:
-        refusal = await self._services.keeper.load(account.user_id)
-        if refusal is not None:
-            log.warning(
-                "the position in the state file is that of another %s (%s): it is not used, so "
-                "what was asked before now is answered only within CHATTO_RESUME_WINDOW and where "
-                "no answer is found",
-                refusal.partition("_")[2],
-                refusal,
-            )
 
     async def _pass_on(self, number: int, gap: int, event: StreamEvent) -> None:
         await self._reception.route(event)
