@@ -91,13 +91,16 @@ class ChattoServer:
         self._account = account
         return account
 
-    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
         """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
+
+        Protocol 1 has no cursors: what lies before is read elsewhere.
 
         Raises:
             StreamLostError: it could not be opened, or ended.
             UnusableConnectionError: no retry helps.
         """
+        del resume_after
         stream = await self._session.open_stream()
         try:
             yield StreamOpened(stream.server_version)

@@ -23,7 +23,7 @@ from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import Clock, SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import NO_SIGNS, ContextLimits, Policy
-from ..sessions.ports import ChatServer
+from ..sessions.ports import ChatServer, RealtimeSource
 from ..sessions.services import Limits
 from .agent_faults import AgentFaults
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
@@ -73,6 +73,8 @@ class Script:
     edge: EdgeLimits = field(default_factory=EdgeLimits)
     around: Callable[[ChatServer], ChatServer] = _as_it_is
     """Puts something between the sessions and the server."""
+    source: RealtimeSource | None = None
+    """Plays the stream; None: the server's own is read."""
     opened: Callable[[Database], object] = id
     """Called with the state file of a start, as soon as it is open."""
     clock: Clock = field(default_factory=SystemClock)
@@ -136,6 +138,7 @@ class Colleague:
             limits=self.script.limits,
             open_state=self._open_state,
             clock=self.script.clock,
+            source=self.script.source,
         )
         desk = SessionsDesk(equipment, gateway)
         gateway.serve(desk)

@@ -13,8 +13,10 @@ from .characters import trim
 from .facts import Message, Room, RoomKind
 from .mentions import leading_mention_end, mentioned_handles
 from .policy import FollowUps, Policy
+from .stream_events import Target, TargetKind
 
 __all__ = [
+    "Addressed",
     "Admitted",
     "Bypassed",
     "Cause",
@@ -47,6 +49,8 @@ class Path(Enum):
     """Its receipt was written, then the process ended."""
     CAUGHT_UP = "caught_up"
     """It was posted while nobody listened."""
+    REPLAYED = "replayed"
+    """Likewise, and the stream brought it all the same."""
 
 
 class Cause(Enum):
@@ -83,8 +87,24 @@ class Inbound:
     """Whether the agent has a session in the thread it was posted in."""
     author_is_asker: bool
     """Whether a question of its author runs, waits or was answered last in that thread."""
+    targets: tuple[Target, ...] | None = None
+    """Whom the server says it mentions; None: it does not, the text has to."""
     is_too_old: bool = False
     """Whether it was found so late that nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """Whom a message is addressed to, whoever said so."""
+
+    is_named: bool
+    """Whether it mentions the account by its name."""
+    has_role: bool
+    """Whether it mentions a role the account holds."""
+    is_broadcast: bool
+    """Whether it calls everybody, the account among them."""
+    names_others: bool
+    """Whether it mentions somebody else, or a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,28 +225,55 @@ def _lets_gateway_decide(inbound: Inbound, policy: Policy) -> bool:
 def _cause(inbound: Inbound, policy: Policy) -> Cause | NotForUs:
     if inbound.is_pair:
         return Cause.DIRECT
-    handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
-    if inbound.own_login.lower() in handles:
+    said = addressed(inbound)
+    if said.is_named:
         return Cause.MENTION
     if inbound.replies_to_own and policy.answer_replies:
         return Cause.REPLY
-    if inbound.server_says_mentioned and (by_server := _server_cause(handles, policy)):
-        return by_server
-    return _unaddressed_cause(inbound, policy, handles - BROADCASTS)
+    if said.has_role and policy.role_mentions:
+        return Cause.ROLE
+    if said.is_broadcast and policy.broadcast_mentions:
+        return Cause.BROADCAST
+    return _unaddressed_cause(inbound, policy, names_others=said.names_others)
 
 
-def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
-    """Name a mention that only the server can resolve: a role, or everybody.
+def addressed(inbound: Inbound) -> Addressed:
+    """Tell whom a message is addressed to: by the server's word, where it has one.
 
-    The server does not say which of the handles it meant. Where everybody is called that
-    explains it, whoever else is named.
+    Else by the text, and, for what text cannot say, by the server's verdict. That does not say
+    which of the handles it meant; where everybody is called that explains it, whoever else is
+    named.
     """
-    if handles & BROADCASTS:
-        return Cause.BROADCAST if policy.broadcast_mentions else None
-    return Cause.ROLE if handles and policy.role_mentions else None
+    if inbound.targets is not None:
+        return _addressed_by_server(inbound.targets, inbound.own_id)
+    handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
+    is_broadcast = bool(handles & BROADCASTS)
+    by_verdict = inbound.server_says_mentioned
+    return Addressed(
+        is_named=inbound.own_login.lower() in handles,
+        has_role=by_verdict and bool(handles) and not is_broadcast,
+        is_broadcast=by_verdict and is_broadcast,
+        names_others=bool(handles - BROADCASTS),
+    )
 
 
-def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Cause | NotForUs:
+def _addressed_by_server(targets: tuple[Target, ...], own_id: str) -> Addressed:
+    kinds = {target.kind for target in targets if target.includes_account}
+    everybody = {TargetKind.HERE, TargetKind.ALL}
+    return Addressed(
+        is_named=any(t.kind is TargetKind.PERSON and t.name == own_id for t in targets),
+        has_role=TargetKind.ROLE in kinds,
+        is_broadcast=bool(kinds & everybody),
+        names_others=any(
+            t.kind not in everybody and not (t.kind is TargetKind.PERSON and t.name == own_id)
+            for t in targets
+        ),
+    )
+
+
+def _unaddressed_cause(
+    inbound: Inbound, policy: Policy, *, names_others: bool
+) -> Cause | NotForUs:
     """Decide about words that do not address the agent: a follow-up, or an open room."""
     follows = inbound.answered_here and (
         policy.follow_ups is FollowUps.ANYONE
@@ -237,7 +284,7 @@ def _unaddressed_cause(inbound: Inbound, policy: Policy, others: set[str]) -> Ca
         return NotForUs("not_addressed")
     message = inbound.message
     points_elsewhere = message.in_reply_to is not None and not inbound.replies_to_own
-    if others or (points_elsewhere and message.in_reply_to != message.thread_root_id):
+    if names_others or (points_elsewhere and message.in_reply_to != message.thread_root_id):
         return NotForUs("addressed_elsewhere")
     return Cause.FOLLOW_UP if follows else Cause.OPEN_ROOM
 

@@ -9,7 +9,13 @@ from ...store.turns import TurnRow
 from .admission import Admitted, Bypassed, Cause, Expired, Path, Refused
 from .facts import Message
 from .mail import EditorUnknown, Find, LookBack, RecoverMessage, RoomMail
-from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
+from .stream_events import (
+    Mentioned,
+    MessageEdited,
+    MessagePosted,
+    MessageRetracted,
+    Target,
+)
 
 __all__ = ["Batch", "Decided", "cause_of", "ids_about", "ids_of"]
 
@@ -53,7 +59,7 @@ class Batch:
 
     def find(self, message_id: str) -> Find | None:
         """Return what is known of a message that a gap hid; None: it was announced."""
-        if any(isinstance(m, MessagePosted) and m.message_id == message_id for m in self.mails):
+        if self._posted(message_id) is not None:
             return None
         finds = (find for mail in self.look_backs for find in mail.finds)
         return next((find for find in finds if find.message_id == message_id), None)
@@ -87,7 +93,19 @@ class Batch:
         )
         if is_recovered:
             return Path.RECOVERED
-        return Path.POSTED if self.find(message_id) is None else Path.CAUGHT_UP
+        if self.find(message_id) is not None:
+            return Path.CAUGHT_UP
+        posted = self._posted(message_id)
+        return Path.REPLAYED if posted is not None and posted.is_replayed else Path.POSTED
+
+    def targets_of(self, message_id: str) -> tuple[Target, ...] | None:
+        """Return whom the server says a message mentions; None: it does not say."""
+        posted = self._posted(message_id)
+        return None if posted is None else posted.targets
+
+    def _posted(self, message_id: str) -> MessagePosted | None:
+        posted = (mail for mail in self.mails if isinstance(mail, MessagePosted))
+        return next((mail for mail in posted if mail.message_id == message_id), None)
 
     def is_overdue(self, message_id: str) -> bool:
         """Tell whether an edit should have been announced by now."""

@@ -116,9 +116,7 @@ class ConnectionActor:
             case Identified():
                 await self._step("identify", Account(mail.account_id))
             case StreamIsOpen():
-                if self._row.state == "connecting":
-                    await self._step("subscribe", Subscription(mail.server_version))
-                self._reader.catch_up.begin(mail.stream)
+                await self._catch_up(mail)
             case IsCaughtUp():
                 await self._go_live(mail)
             case StreamIsLost():
@@ -138,6 +136,14 @@ class ConnectionActor:
                 await self._step("stop", Loss("stopped"))
             case _:
                 assert_never(mail)
+
+    async def _catch_up(self, mail: StreamIsOpen) -> None:
+        if self._row.state == "connecting":
+            await self._step("subscribe", Subscription(mail.server_version))
+        if mail.is_resumed:
+            await self._go_live(IsCaughtUp(mail.stream, "resumed", ()))
+        else:
+            self._reader.catch_up.begin(mail.stream)
 
     async def _go_live(self, mail: IsCaughtUp) -> None:
         if self._row.state == "catching_up":

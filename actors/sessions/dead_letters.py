@@ -12,6 +12,7 @@ from ..runtime.mailbox import Address
 from .answering import FAILED_INSIDE, result_of
 from .journal import RESTING
 from .mail import (
+    ROOM,
     THREAD,
     Answer,
     DeliveryEnded,
@@ -58,23 +59,32 @@ class DeadLetters:
             mails: what could not be handled.
             error: the last error.
         """
+        if address.kind == ROOM:
+            self._services.keeper.position.apply(mails)
         reason = f"inside:{type(error).__name__}"
         for mail in mails:
             log.error("%s: %s given up: %s", address, type(mail).__name__, type(error).__name__)
-            if isinstance(mail, Answer):
+            await self._end(address, mail, reason)
+
+    async def _end(self, address: Address, mail: object, reason: str) -> None:
+        """End what one mail was about."""
+        match mail:
+            case Answer():
                 mail.promise.keep(FAILED_INSIDE)
-            elif isinstance(mail, Send):
+            case Send():
                 await self._refuse_parts(address.key, reason)
-            elif isinstance(mail, LookBack):
+            case LookBack():
                 mail.outcome.keep(None)
-            elif isinstance(mail, MessagePosted):
+            case MessagePosted():
                 await self._write_unread(mail)
                 await self._fail(mail.message_id, reason)
                 self._services.keeper.position.settle([mail.message_id])
-            elif isinstance(mail, RecoverMessage):
+            case RecoverMessage():
                 await self._fail(mail.row.message_id, reason)
-            elif address.kind == THREAD:
+            case _ if address.kind == THREAD:
                 await self._fail_in_lane(address.key, _message_about(mail), reason)
+            case _:
+                log.debug("%s: nobody waits for it", type(mail).__name__)
 
     async def _fail(self, message_id: str, reason: str) -> None:
         """End a turn; its lane, made anew from the rows, goes on with the next one."""

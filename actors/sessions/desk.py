@@ -48,6 +48,7 @@ from .ports import (
     DeliveryState,
     Gateway,
     Outgoing,
+    RealtimeSource,
     RunOutcome,
 )
 from .position import PositionKeeper
@@ -92,6 +93,8 @@ class Equipment:
     open_state: Callable[[], Database]
     """Opens the state file; runs in the store's thread."""
     clock: Clock
+    source: RealtimeSource | None = None
+    """Where events come from; None: the server."""
 
 
 class SessionsDesk:
@@ -214,6 +217,7 @@ class SessionsDesk:
         services = Services(
             journal=journal,
             server=equipment.server,
+            source=equipment.source or equipment.server,
             gateway=self._gateway,
             policy=equipment.policy,
             context=equipment.context,

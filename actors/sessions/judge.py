@@ -8,6 +8,7 @@ from .batch import Batch
 from .facts import Message, Place, Room, RoomKind
 from .services import Services
 from .standing import Standing, Standings
+from .stream_events import Target
 from .unannounced import Unannounced
 
 __all__ = ["Judge"]
@@ -51,6 +52,7 @@ class Judge:
                 path,
                 says_mentioned=batch.is_mentioned(id_),
                 now=self._asked_at(batch, id_, path),
+                targets=batch.targets_of(id_),
             )
             verdict = admit(inbound, self._services.policy)
             verdict = self._unannounced.verdict(message, batch.known.get(id_), path, verdict)
@@ -78,7 +80,8 @@ class Judge:
         """Return the server's time by which a message may be too old; None: it cannot be."""
         if path is Path.CAUGHT_UP:
             return batch.asked_at(message_id)
-        return self._services.server.server_time() if path is Path.RECOVERED else None
+        is_late = path in {Path.RECOVERED, Path.REPLAYED}
+        return self._services.server.server_time() if is_late else None
 
     def _inbound(  # noqa: PLR0913 - each is a fact the decision rests on
         self,
@@ -89,6 +92,7 @@ class Judge:
         *,
         says_mentioned: bool,
         now: datetime | None = None,
+        targets: tuple[Target, ...] | None = None,
     ) -> Inbound:
         services = self._services
         account = services.directory.account
@@ -106,5 +110,6 @@ class Judge:
             replies_to_own=standing.replies_to_own,
             answered_here=standing.answered_here,
             author_is_asker=standing.author_is_asker,
+            targets=targets,
             is_too_old=now is not None and now - message.created_at > window,
         )

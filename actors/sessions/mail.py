@@ -104,7 +104,7 @@ class Find:
     """Whether it leaves a row although it cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LookBack:
     """Command: decide about what a gap hid in a room, and look again at its open turns."""
 
@@ -307,6 +307,8 @@ class StreamIsOpen:
 
     stream: int
     server_version: str
+    is_resumed: bool = False
+    """Whether it goes on where the one before stopped: there is nothing to catch up."""
 
 
 @dataclass(frozen=True, slots=True)

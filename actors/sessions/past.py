@@ -1,12 +1,30 @@
 """What the sessions need of a server to find out what was said while nobody listened."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from .facts import InboxPage, Message, NotificationLevels, Place
+from .stream_events import StreamEvent
 
-__all__ = ["PastReader"]
+__all__ = ["PastReader", "RealtimeSource"]
+
+
+class RealtimeSource(Protocol):
+    """Where events come from: the server, or something that plays one."""
+
+    def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
+        """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
+
+        Args:
+            resume_after: cursor of a stream before; None: from now on. A source that cannot go
+                on there, or has no cursors, begins now and says so.
+
+        Raises:
+            StreamLostError: it could not be opened, or ended.
+            UnusableConnectionError: no retry helps.
+        """
+        ...
 
 
 class PastReader(Protocol):

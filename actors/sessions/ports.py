@@ -4,15 +4,14 @@
 the composition root brings them together. Errors are those of `errors`.
 """
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
 from .facts import Account, Message, Page, Person, Place, Room
-from .past import PastReader
-from .stream_events import StreamEvent
+from .past import PastReader, RealtimeSource
 
 __all__ = [
     "ChatServer",
@@ -24,6 +23,7 @@ __all__ = [
     "HandOver",
     "Outgoing",
     "Post",
+    "RealtimeSource",
     "RunOutcome",
     "RunStop",
     "TurnOrder",
@@ -41,7 +41,7 @@ class Post:
     """At most 9,900 bytes of UTF-8 (the server refuses more than 10,000)."""
 
 
-class ChatServer(PastReader, Protocol):
+class ChatServer(RealtimeSource, PastReader, Protocol):
     """The server, as the agent's account."""
 
     async def identify(self) -> Account:
@@ -49,15 +49,6 @@ class ChatServer(PastReader, Protocol):
 
         Raises:
             ServerUnreachableError: try again later.
-            UnusableConnectionError: no retry helps.
-        """
-        ...
-
-    def stream(self) -> AsyncGenerator[StreamEvent, None]:
-        """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
-
-        Raises:
-            StreamLostError: it could not be opened, or ended.
             UnusableConnectionError: no retry helps.
         """
         ...

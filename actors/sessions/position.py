@@ -1,7 +1,7 @@
 """Up to when everything said on the server was read and decided: where a catch-up begins."""
 
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
@@ -43,6 +43,13 @@ class Position:
         self._is_in_gap = True
         self._open: dict[str, datetime] = {}
         self._left: dict[str, datetime] = {}
+        self._unapplied: dict[object, int] = {}
+        """Events on their way, with the number of their arrival, in that order."""
+        self._arrived = 0
+        self._cursors: deque[tuple[int, str]] = deque()
+        """Cursors that wait until the events before them are applied."""
+        self.cursor: str | None = None
+        """Where the stream goes on; None: nowhere, or it has no cursors."""
         self._decided: OrderedDict[str, None] = OrderedDict()
 
     @property
@@ -59,10 +66,17 @@ class Position:
         """Take the position of an earlier process; None: there is none."""
         self._reached = self._gap_from = moment
 
+    def go_on(self) -> None:
+        """The stream goes on where it stopped: nothing was missed, or will be brought again."""
+        self._is_in_gap = False
+        self._unapplied.clear()
+        self._cursors.clear()
+
     def begin_gap(self) -> None:
         """Stand still until the gap that now begins, or began before, was caught up."""
         self._gap_from = self.at
         self._is_in_gap = True
+        self._cursors.clear()
 
     def end_gap(self, moment: datetime | None) -> None:
         """Everything before a moment was caught up; None: nobody knows the moment."""
@@ -75,6 +89,31 @@ class Position:
         """Something was posted then that needs no reading."""
         if self._reached is None or posted_at > self._reached:
             self._reached = posted_at
+
+    def arrive(self, event: object) -> None:
+        """An event is on its way to whoever applies it; no cursor after it counts until then."""
+        self._arrived += 1
+        self._unapplied.setdefault(event, self._arrived)
+
+    def apply(self, events: Iterable[object]) -> None:
+        """Events were applied, whatever came of them."""
+        for event in events:
+            self._unapplied.pop(event, None)
+        self._move_cursor()
+
+    def reach(self, cursor: str | None) -> None:
+        """The stream can go on here once what it brought before is applied.
+
+        None is a place it cannot go on from; that takes nothing away from an earlier one.
+        """
+        if cursor is not None:
+            self._cursors.append((self._arrived, cursor))
+            self._move_cursor()
+
+    def _move_cursor(self) -> None:
+        oldest = next(iter(self._unapplied.values()), self._arrived + 1)
+        while self._cursors and self._cursors[0][0] < oldest:
+            _, self.cursor = self._cursors.popleft()
 
     def announce(self, message_id: str, posted_at: datetime) -> None:
         """Something was posted then that is being read."""
@@ -109,8 +148,6 @@ class PositionKeeper:
     def __init__(self, journal: Journal, tasks: TaskGroup) -> None:
         """Keep the position of one profile; `tasks` run what writes it."""
         self.position = Position()
-        self.resume_cursor: str | None = None
-        """Where the stream goes on, on a server that has such cursors."""
         self._journal = journal
         self._tasks = tasks
         self._account_id = ""
@@ -134,9 +171,21 @@ class PositionKeeper:
         if own.account_id != account_id:
             return "foreign_account"
         self._written = own
-        self.resume_cursor = own.resume_cursor
+        self.position.cursor = own.resume_cursor
         self.position.begin_at(None if own.at is None else datetime.fromisoformat(own.at))
         return None
+
+    def cursor_within(self, now: datetime | None, window_s: float) -> str | None:
+        """Return where the stream may go on; None: nowhere, or it stopped too long ago.
+
+        Args:
+            now: the server's time; None: not known, then its age is not, either.
+            window_s: how long ago it may have stopped, in seconds.
+        """
+        position = self.position
+        if now is None or position.at is None:
+            return None
+        return position.cursor if now - position.at <= timedelta(seconds=window_s) else None
 
     def write_soon(self) -> None:
         """Have the position written within a second, if it moves until then."""
@@ -168,13 +217,13 @@ class PositionKeeper:
             self._written = row
 
     def _row(self) -> PositionRow | None:
-        at = self.position.at
-        if not self._account_id or (at is None and self.resume_cursor is None):
+        at, cursor = self.position.at, self.position.cursor
+        if not self._account_id or (at is None and cursor is None):
             return None
         return PositionRow(
             scope=self._journal.scope,
             account_id=self._account_id,
             at=None if at is None else utc_text(at),
-            resume_cursor=self.resume_cursor,
+            resume_cursor=cursor,
             updated_at=self._written.updated_at if self._written else "",
         )

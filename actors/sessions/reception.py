@@ -17,6 +17,7 @@ from .stream_events import (
     MessageRetracted,
     PersonChanged,
     PersonDeleted,
+    Reached,
     RoomChanged,
     StreamEvent,
     StreamOpened,
@@ -89,6 +90,9 @@ class Reception:
                     await self._forward(event)
             case PersonDeleted():
                 await self._forward(event)
+            case Reached():
+                self._services.keeper.position.reach(event.cursor)
+                self._services.keeper.write_soon()
             case StreamOpened():
                 log.debug("stream opened by server %s", event.server_version)
             case _:
@@ -112,8 +116,10 @@ class Reception:
 
     async def _forward(self, event: Held) -> None:
         """Send an event to its room, or keep it; waits only while that mailbox is full."""
+        position = self._services.keeper.position
+        position.arrive(event)
         if isinstance(event, MessagePosted):
-            self._services.keeper.position.announce(event.message_id, event.posted_at)
+            position.announce(event.message_id, event.posted_at)
         if self._held is None:
             await self._deliver(event)
             return
@@ -126,6 +132,7 @@ class Reception:
     async def _deliver(self, event: Held) -> None:
         if isinstance(event, PersonDeleted):
             await self._forget_author(event.user_id)
+            self._services.keeper.position.apply([event])
         else:
             await self._services.supervisor.send(Address(ROOM, event.room_id), event)
 

@@ -110,6 +110,7 @@ class RoomActor:
         self._services.keeper.position.settle(
             id_ for id_ in ids_of(mails) if id_ not in self._unannounced
         )
+        self._services.keeper.position.apply(mails)
         self._services.keeper.write_soon()
 
     def _unreadable(self, room: Room | None, batch: Batch, reading: Reading) -> list[Decided]:

@@ -18,7 +18,7 @@ from .following import Following
 from .journal import Journal
 from .mail import CONNECTION, GiveUp
 from .policy import ContextLimits, Policy
-from .ports import ChatServer, DeliveryResult, Gateway
+from .ports import ChatServer, DeliveryResult, Gateway, RealtimeSource
 from .position import PositionKeeper
 from .promise import Promise
 from .unseen import Unseen
@@ -127,6 +127,8 @@ class Services:
 
     journal: Journal
     server: ChatServer
+    source: RealtimeSource
+    """Where events come from: the server itself, as a rule."""
     gateway: Gateway
     policy: Policy
     context: ContextLimits

@@ -1,6 +1,7 @@
 """The task that reads the realtime stream: one at a time, each with a number."""
 
 import logging
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import anyio
@@ -41,6 +42,8 @@ class StreamReader:
         """Reads what the gap before a stream hid; ends with the stream."""
         self._scope = anyio.CancelScope()
         self._number = 0
+        self._asked_for: str | None = None
+        """Cursor the newest stream was asked to go on after; None: it was to begin now."""
 
     @property
     def number(self) -> int:
@@ -78,7 +81,7 @@ class StreamReader:
         """
         try:
             await self._identify(number)
-            async with aclosing(self._services.server.stream()) as events:
+            async with aclosing(self._open_source()) as events:
                 async for event in events:
                     await self._pass_on(number, gap, event)
         except UnusableConnectionError as error:
@@ -89,6 +92,14 @@ class StreamReader:
         except ChatError as error:
             return StreamIsLost(number, "unreachable", str(error), 0.0)
         return StreamIsLost(number, "ended", "the stream ended without a word", 0.0)
+
+    def _open_source(self) -> AsyncGenerator[StreamEvent, None]:
+        """Open the stream where the one before stopped, if that is not too long ago."""
+        source = self._services.source
+        self._asked_for = self._services.keeper.cursor_within(
+            self._services.server.server_time(), self._services.limits.resume_window_s
+        )
+        return source.stream() if self._asked_for is None else source.stream(self._asked_for)
 
     async def _identify(self, number: int) -> None:
         services = self._services
@@ -106,8 +117,7 @@ class StreamReader:
             return
         # What comes from here on is complete; what was before is not.
         self._services.unseen.begin(gap)
-        self._services.keeper.position.begin_gap()
-        self._reception.hold()
+        self._begin(event)
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):
             log.warning(
@@ -115,7 +125,22 @@ class StreamReader:
                 "somebody adds it to a room, or it is joined to one",
                 self._services.directory.account.login,
             )
-        self._tell(StreamIsOpen(number, event.server_version))
+        self._tell(StreamIsOpen(number, event.server_version, event.is_resumed))
+
+    def _begin(self, event: StreamOpened) -> None:
+        position = self._services.keeper.position
+        if event.is_resumed:
+            position.go_on()
+            return
+        if self._asked_for is not None:
+            log.warning(
+                "the server does not go on where the stream stopped: what was said since %s is "
+                "looked for in the account's inbox",
+                position.at,
+            )
+        position.cursor = None
+        position.begin_gap()
+        self._reception.hold()
 
     def _tell(self, mail: ConnectionMail) -> None:
         self._services.tell(CONNECTION, self._services.journal.scope, mail)

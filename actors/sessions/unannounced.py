@@ -14,6 +14,9 @@ from .signage import EDITED_UNSEEN
 
 __all__ = ["Unannounced"]
 
+STREAMED = frozenset({Path.POSTED, Path.REPLAYED})
+"""Ways in which the event of an edit comes, too."""
+
 
 class Unannounced:
     """Holds messages of one room back until it is known who edited them."""
@@ -45,7 +48,7 @@ class Unannounced:
         """
         ready = dict[str, Message]()
         for id_, message in messages.items():
-            is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
+            is_plain = message.updated_at is None or batch.path_of(id_) not in STREAMED
             if is_plain or batch.is_overdue(id_):
                 ready[id_] = message
             elif id_ not in self._held:

@@ -126,9 +126,9 @@ async def test_losses_in_a_row_are_no_storm(open_colleague: Open) -> None:
     """Each waits longer, by chance up to a half less."""
     limits = replace(QUICK, reconnect_first_s=0.05, reconnect_longest_s=10)
     async with open_colleague(script=Script(limits=limits)) as colleague:
-        for times in range(2, 6):
-            colleague.cuts_stream()
-            await colleague.until(lambda times=times: lives(colleague) == times)
+        for _ in range(4):
+            before = await cut(colleague)
+            await live_again(colleague, before)
 
         at = "select julianday(at) * 86400 from transitions where event = '{}' order by seq"
         lost = [float(str(t)) for (t,) in colleague.rows(at.format("lose"))]

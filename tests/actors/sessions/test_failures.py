@@ -47,8 +47,8 @@ class Cursed:
     async def identify(self) -> Account:
         return await self._server.identify()
 
-    def stream(self) -> AsyncGenerator[StreamEvent, None]:
-        return self._server.stream()
+    def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
+        return self._server.stream(resume_after)
 
     def is_pair(self, room_id: str, user_id: str) -> bool:
         return self._server.is_pair(room_id, user_id)
