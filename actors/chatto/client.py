@@ -204,19 +204,11 @@ class ChattoServer:
         return self._session.clock.now()
 
     async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
-        """Return who these are, by ID; unknown and deleted accounts are left out.
-
-        Raises:
-            ChatError: see its tree.
-        """
+        """Return who these are, by ID, without unknown and deleted ones. Raises: ChatError."""
         return await self._directory.people(user_ids)
 
     async def find_person(self, login: str) -> Person | None:
-        """Look somebody up by login, in any case; None: nobody.
-
-        Raises:
-            ChatError: see its tree.
-        """
+        """Look somebody up by login, in any case; None: nobody. Raises: ChatError."""
         return await self._directory.find_person(login)
 
     async def post(self, post: Post) -> str:

@@ -6,7 +6,7 @@ profile may die and start again, and so may the server.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,12 +127,11 @@ class Colleague:
         gateway = ScriptedGateway(self.tasks, self.script.agent, sessions=self.sessions)
         if not self.script.is_gate_open:
             gateway.shut_gate()
+        server = ChattoServer(self.url, self.script.credential, self.script.edge)
         equipment = Equipment(
             scope="default",
             server_url=self.url,
-            server=self.script.around(
-                ChattoServer(self.url, self.script.credential, self.script.edge)
-            ),
+            server=self.script.around(server),
             policy=self.script.policy,
             context=self.script.context,
             limits=self.script.limits,
@@ -294,18 +293,13 @@ class Colleague:
 
     def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
         """Read the state file as an operator would: from outside."""
-        db = Database(self.state_path)
-        try:
+        with closing(Database(self.state_path)) as db:
             return db.execute(sql, params).fetchall()
-        finally:
-            db.close()
 
     def write(self, sql: str, *params: object) -> None:
         """Change the state file from outside: what another process, or a broken disk, may do."""
-        db = Database(self.state_path)
-        with db.conn:
+        with closing(Database(self.state_path)) as db, db.conn:
             db.execute(sql, params)
-        db.close()
 
     def state_of(self, message_id: str) -> str | None:
         """Return the state of a turn; None: the message has no row."""
