@@ -31,7 +31,7 @@ from ..sessions.ports import Post
 from ..sessions.stream_events import StreamEvent, StreamOpened
 from .credential import Credential
 from .directory import ServerDirectory
-from .inbox import Inbox
+from .inbox import Inbox, levels_of
 from .limits import Limits
 from .refusals import TokenRefusedError
 from .resources import account_of, is_deleted, message_of
@@ -63,6 +63,7 @@ class ChattoServer:
         self._directory = ServerDirectory(self._session)
         self._inbox = Inbox(self._session)
         self._account: Account | None = None
+        self._levels = NotificationLevels(frozenset(), frozenset())
 
     async def identify(self) -> Account:
         """Log in where a password is configured, and return whose account it is.
@@ -88,7 +89,7 @@ class ChattoServer:
         if not account.user_id:
             text = f"CHATTO_URL: what answers at {wire.address.base_url} names no account"
             raise NotChattoError(text)
-        self._account = account
+        self._account, self._levels = account, levels_of(answer)
         return account
 
     async def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
@@ -191,9 +192,9 @@ class ChattoServer:
         """Read a hundred entries of the account's inbox, newest first; see the port."""
         return await self._inbox.page(offset)
 
-    async def notification_levels(self) -> NotificationLevels:
-        """Read of which rooms the account wants to be told how much; see the port."""
-        return await self._inbox.levels()
+    def notification_levels(self) -> NotificationLevels:
+        """Return of which rooms the account wants to be told how much; see the port."""
+        return self._levels
 
     async def follow_thread(self, room_id: str, thread_root_id: str) -> None:
         """Let the account follow a thread; see the port."""

@@ -12,7 +12,7 @@ from ..sessions.facts import EntryKind, InboxEntry, InboxPage, NotificationLevel
 from .resources import Proto, moment_of
 from .session import Session
 
-__all__ = ["Inbox"]
+__all__ = ["Inbox", "levels_of"]
 
 PAGE: Final = 100  # entries; the server gives no more at once
 MUTED: Final = 2  # NOTIFICATION_LEVEL_MUTED
@@ -50,22 +50,6 @@ class Inbox:
             has_more=answer.page.has_more,
         )
 
-    async def levels(self) -> NotificationLevels:
-        """Read the levels that differ from the usual one, all of them in one call."""
-        wire = await self._session.wire()
-        request = wire.pb.viewer.GetViewerRequest()
-        answer = await self._session.read(wire.services.viewer.get_viewer, request)
-        of_rooms = {
-            each.room_id: each.preference.level for each in answer.room_notification_preferences
-        }
-        return NotificationLevels(
-            muted=frozenset(room for room, level in of_rooms.items() if level == MUTED),
-            all_messages=frozenset(
-                room for room, level in of_rooms.items() if level == ALL_MESSAGES
-            ),
-            is_server_muted=answer.server_notification_preference.effective_level == MUTED,
-        )
-
     async def follow(self, room_id: str, thread_root_id: str) -> None:
         """Let the account follow a thread; it may do so already."""
         wire = await self._session.wire()
@@ -73,6 +57,18 @@ class Inbox:
             room_id=room_id, thread_root_event_id=thread_root_id
         )
         await self._session.read(wire.services.threads.follow_thread, request)
+
+
+def levels_of(viewer: Proto) -> NotificationLevels:
+    """Return the account's notification levels from a GetViewerResponse."""
+    of_rooms = {
+        each.room_id: each.preference.level for each in viewer.room_notification_preferences
+    }
+    return NotificationLevels(
+        muted=frozenset(room for room, level in of_rooms.items() if level == MUTED),
+        all_messages=frozenset(room for room, level in of_rooms.items() if level == ALL_MESSAGES),
+        is_server_muted=viewer.server_notification_preference.effective_level == MUTED,
+    )
 
 
 def _entry_of(item: Proto) -> InboxEntry:

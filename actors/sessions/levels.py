@@ -5,7 +5,6 @@ from functools import partial
 
 from ...store import levels
 from ..runtime.store_errors import StoreBusyError, StoreClosedError, StoreUnavailableError
-from .errors import ChatError
 from .services import Services
 
 __all__ = ["note_levels"]
@@ -14,15 +13,11 @@ log = logging.getLogger(__name__)
 
 
 async def note_levels(services: Services) -> None:
-    """Read the levels once, say which rooms are muted, and keep them as rows.
+    """Look at the levels, say which rooms are muted, and keep them as rows.
 
     Nothing depends on it but what an operator reads, so what fails is a line.
     """
-    try:
-        known = await services.server.notification_levels()
-    except ChatError as error:
-        log.info("the account's notification levels could not be read: %s", error)
-        return
+    known = services.server.notification_levels()
     if known.is_server_muted:
         log.warning(
             "the account has notifications muted for the whole server: what is asked while the "

@@ -61,8 +61,11 @@ class PastReader(Protocol):
         """
         ...
 
-    async def notification_levels(self) -> NotificationLevels:
-        """Read of which rooms the account wants to be told how much. Raises: ChatError."""
+    def notification_levels(self) -> NotificationLevels:
+        """Return of which rooms the account wants to be told how much.
+
+        As of the last time it was identified; nothing special before.
+        """
         ...
 
     async def follow_thread(self, room_id: str, thread_root_id: str) -> None:

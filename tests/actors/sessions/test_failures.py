@@ -79,8 +79,8 @@ class Cursed:
     async def inbox_page(self, offset: int) -> InboxPage:
         return await self._server.inbox_page(offset)
 
-    async def notification_levels(self) -> NotificationLevels:
-        return await self._server.notification_levels()
+    def notification_levels(self) -> NotificationLevels:
+        return self._server.notification_levels()
 
     async def follow_thread(self, room_id: str, thread_root_id: str) -> None:
         await self._server.follow_thread(room_id, thread_root_id)
