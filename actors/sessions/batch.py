@@ -17,7 +17,7 @@ from .stream_events import (
     Target,
 )
 
-__all__ = ["Batch", "Decided", "cause_of", "ids_about", "ids_of"]
+__all__ = ["Batch", "Decided", "cause_of", "finds_of", "ids_about", "ids_of"]
 
 BY_SERVER = frozenset({Cause.ROLE.value, Cause.BROADCAST.value})
 """Causes that only the server's verdict gives, which it says once."""
@@ -41,6 +41,8 @@ class Batch:
     known: Mapping[str, TurnRow]
     undecided: Sequence[str]
     """Message IDs, in order, each once."""
+    finds: Mapping[str, Find]
+    """What a gap hid, by message ID."""
 
     @property
     def look_backs(self) -> list[LookBack]:
@@ -59,29 +61,22 @@ class Batch:
 
     def find(self, message_id: str) -> Find | None:
         """Return what is known of a message that a gap hid; None: it was announced."""
-        if self._posted(message_id) is not None:
+        if message_id not in self.finds or self._posted(message_id) is not None:
             return None
-        finds = (find for mail in self.look_backs for find in mail.finds)
-        return next((find for find in finds if find.message_id == message_id), None)
+        return self.finds[message_id]
 
-    def asked_at(self, message_id: str) -> datetime | None:
-        """Return the server's time when a message was found; None: not known."""
-        return next(
-            (
-                mail.now
-                for mail in self.look_backs
-                if any(find.message_id == message_id for find in mail.finds)
-            ),
-            None,
-        )
+    @property
+    def asked_at(self) -> datetime | None:
+        """The server's time when a gap was looked into; None: it was not, or is not known."""
+        return next((mail.now for mail in self.look_backs), None)
 
     def is_mentioned(self, message_id: str) -> bool:
         """Tell whether the server said, now or before a restart, that it mentions the account."""
         row = self.known.get(message_id)
         if row is not None and row.cause in BY_SERVER:
             return True
-        finds = [find for mail in self.look_backs for find in mail.finds if find.is_mention]
-        return any(find.message_id == message_id for find in finds) or any(
+        find = self.finds.get(message_id)
+        return (find is not None and find.is_mention) or any(
             isinstance(mail, Mentioned) and mail.message_id == message_id for mail in self.mails
         )
 
@@ -118,6 +113,12 @@ class Batch:
         """Count how often each message was announced once too often."""
         posted = Counter(m.message_id for m in self.mails if isinstance(m, MessagePosted))
         return posted - Counter(self.undecided)
+
+
+def finds_of(mails: Sequence[RoomMail]) -> dict[str, Find]:
+    """Return what a gap hid of a batch, by message ID."""
+    looks = (mail for mail in mails if isinstance(mail, LookBack))
+    return {find.message_id: find for mail in looks for find in mail.finds}
 
 
 def ids_of(mails: Sequence[RoomMail]) -> list[str]:

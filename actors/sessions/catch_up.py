@@ -1,6 +1,7 @@
 """Catch up what a gap in the stream hid: after every subscription, also after a restart."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import islice
 
@@ -123,26 +124,25 @@ class CatchUp:
         if is_whole:
             keeper.position.end_gap(now)
             keeper.write_soon()
-        missed = sum(len(mail.finds) for mail in found.values())
+        missed = sum(len(mail.finds) for _, mail in found)
         if missed or revisions:
             log.info(
                 "caught up since %s: %d messages in %d rooms looked at, %d open turns changed",
                 since.back_to,
                 missed,
-                len(found),
+                len({room_id for room_id, _ in found}),
                 len(revisions),
             )
         return IsCaughtUp(stream, refusal or (f"missed: {missed}" if missed else None), revisions)
 
-    async def _look_back(self, found: dict[str, LookBack]) -> tuple[Revisions, bool]:
+    async def _look_back(self, found: Sequence[tuple[str, LookBack]]) -> tuple[Revisions, bool]:
         """Have the rooms look; return what became of open turns, and whether all could look."""
         revisions: Revisions = ()
         is_whole = True
-        rooms = list(found.items())
-        for start in range(0, len(rooms), ROOMS_AT_ONCE):
-            for room_id, mail in rooms[start : start + ROOMS_AT_ONCE]:
+        for start in range(0, len(found), ROOMS_AT_ONCE):
+            for room_id, mail in found[start : start + ROOMS_AT_ONCE]:
                 await self._services.send(ROOM, room_id, mail)
-            for room_id, mail in rooms[start : start + ROOMS_AT_ONCE]:
+            for room_id, mail in found[start : start + ROOMS_AT_ONCE]:
                 outcome = await mail.outcome.wait()
                 if outcome is None:
                     log.warning("room %s: what was missed there could not be read", room_id)

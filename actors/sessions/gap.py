@@ -1,13 +1,14 @@
 """What a gap in the stream may have hidden, by room: from lists, without reading what it says."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 from ...store import turns
 from .admission import Cause, answers_room, needs_no_mention
+from .errors import RequestRefusedError
 from .facts import EntryKind, InboxEntry, Message, Place, Room, RoomKind
 from .inbox_reading import read_inbox
 from .mail import Find, LookBack
@@ -22,6 +23,7 @@ OVERLAP = timedelta(minutes=2)
 """So long before the position is looked at again: entries are made after their messages, and the
 times of different posts need not come in their order."""
 
+AT_ONCE = 100  # Source: Chatto 0.4.20, BatchGetMessages takes 1 to 100 IDs
 MOST_PER_ROOM = 500  # rows of a direct conversation, or of a room that needs no mention
 
 CAUSES: Mapping[EntryKind, Cause] = {
@@ -79,8 +81,8 @@ class Gap:
         self._announced = announced
         self._rooms: dict[str, _Hidden] = {}
 
-    async def survey(self, rooms: Sequence[Room]) -> dict[str, LookBack]:
-        """Return what is to be looked at, by room; empty: nothing.
+    async def survey(self, rooms: Sequence[Room]) -> list[tuple[str, LookBack]]:
+        """Return what is to be looked at, each with its room; empty: nothing.
 
         Args:
             rooms: those the account is in.
@@ -101,16 +103,20 @@ class Gap:
                 await self._read_whole(room)
         if self._since.position is None:
             await self._leave_answered()
-        return {
-            room_id: LookBack(
-                finds=tuple(sorted(hidden.finds.values(), key=lambda find: find.posted_at)),
-                open_ids=tuple(hidden.open_ids),
-                now=self._since.now,
-                read=hidden.read,
-            )
+        return [
+            (room_id, look_back)
             for room_id, hidden in self._rooms.items()
-            if hidden.finds or hidden.open_ids
-        }
+            for look_back in self._look_backs(hidden)
+        ]
+
+    def _look_backs(self, hidden: _Hidden) -> Iterator[LookBack]:
+        """Yield what a room is to look at: as much at once as one call reads."""
+        finds = sorted(hidden.finds.values(), key=lambda find: find.posted_at)
+        open_ids = tuple(hidden.open_ids)
+        for start in range(0, max(len(finds), bool(open_ids)), AT_ONCE):
+            some = tuple(finds[start : start + AT_ONCE])
+            yield LookBack(some, open_ids, self._since.now, hidden.read)
+            open_ids = ()
 
     # --- lists --------------------------------------------------------------------------------
 
@@ -181,9 +187,7 @@ class Gap:
 
     async def _read_whole(self, room: Room) -> None:
         place = Place(room.room_id, room.kind, None)
-        posted = await self._services.server.newest_messages(
-            place, since=self._since.back_to, most=MOST_PER_ROOM
-        )
+        posted = await self._posted(place, self._since.back_to)
         hidden = self._room(room.room_id)
         hidden.read |= {message.message_id: message for message in posted}
         answered = self._answered_in(posted) if self._since.position is None else set()
@@ -228,11 +232,19 @@ class Gap:
                     places.setdefault(place, []).append(find)
             for place, finds in places.items():
                 oldest = min(find.posted_at for find in finds)
-                posted = await self._services.server.newest_messages(
-                    place, since=oldest - OVERLAP, most=MOST_PER_ROOM
-                )
+                posted = await self._posted(place, oldest - OVERLAP)
                 for id_ in self._answered_in(posted):
                     hidden.finds.pop(id_, None)
+
+    async def _posted(self, place: Place, since: datetime) -> Sequence[Message]:
+        """Read what was posted at a place; nothing, where the account may not read (any more)."""
+        try:
+            return await self._services.server.newest_messages(
+                place, since=since, most=MOST_PER_ROOM
+            )
+        except RequestRefusedError as error:
+            log.info("what was missed in %s is known from the inbox alone: %s", place, error)
+            return ()
 
     def _answered_in(self, posted: Sequence[Message]) -> set[str]:
         own_id = self._services.directory.account.user_id

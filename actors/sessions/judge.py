@@ -51,7 +51,7 @@ class Judge:
                 standing,
                 path,
                 says_mentioned=batch.is_mentioned(id_),
-                now=self._asked_at(batch, id_, path),
+                now=self._asked_at(batch, path),
                 targets=batch.targets_of(id_),
             )
             verdict = admit(inbound, self._services.policy)
@@ -76,10 +76,10 @@ class Judge:
             for message in messages
         }
 
-    def _asked_at(self, batch: Batch, message_id: str, path: Path) -> datetime | None:
+    def _asked_at(self, batch: Batch, path: Path) -> datetime | None:
         """Return the server's time by which a message may be too old; None: it cannot be."""
         if path is Path.CAUGHT_UP:
-            return batch.asked_at(message_id)
+            return batch.asked_at
         is_late = path in {Path.RECOVERED, Path.REPLAYED}
         return self._services.server.server_time() if is_late else None
 

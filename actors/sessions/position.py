@@ -76,6 +76,7 @@ class Position:
         """Stand still until the gap that now begins, or began before, was caught up."""
         self._gap_from = self.at
         self._is_in_gap = True
+        self._unapplied.clear()
         self._cursors.clear()
 
     def end_gap(self, moment: datetime | None) -> None:

@@ -11,7 +11,7 @@ from ...store import ignored, turns
 from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
 from .admission import NotForUs, Refused
-from .batch import Batch, Decided, cause_of, ids_about, ids_of
+from .batch import Batch, Decided, cause_of, finds_of, ids_about, ids_of
 from .errors import ServerBusyError, ServerUnreachableError, UnusableConnectionError
 from .facts import Message, Room
 from .judge import Judge
@@ -141,8 +141,8 @@ class RoomActor:
             if find is not None and message is not None and message.echo_of_id is not None:
                 finds.append(replace(find, message_id=message.echo_of_id))
         if finds:
-            now = batch.asked_at(batch.undecided[0])
-            self._services.tell(ROOM, self._room_id, LookBack(tuple(finds), (), now))
+            look_back = LookBack(tuple(finds), (), batch.asked_at)
+            self._services.tell(ROOM, self._room_id, look_back)
 
     async def _revise(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
         """Take the edits and deletions of a batch, after what it posted."""
@@ -170,7 +170,7 @@ class RoomActor:
             for id_ in ids
             if id_ not in known or (known[id_].state == "received" and id_ not in self._told)
         ]
-        return Batch(mails, known, undecided)
+        return Batch(mails, known, undecided, finds_of(mails))
 
     async def _read(self, batch: Batch) -> Reading:
         """Read what is to be decided, in the order of the events, and open turns again."""
