@@ -189,6 +189,7 @@ create table position (
     scope text primary key not null,
     account_id text not null,  -- whose position it is
     at text,  -- by the server's clock
+    begun_at text,  -- rows tell what was decided from then on; of before, only the answers do
     resume_cursor text,  -- of a server that has such: where the stream goes on
     updated_at text not null
 ) strict, without rowid;

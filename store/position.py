@@ -17,6 +17,8 @@ class PositionRow(NamedTuple):
     """User ID of the account whose position it is."""
     at: str | None
     """Every post of before was read and decided, by the server's clock; None: not known."""
+    begun_at: str | None
+    """From then on the rows know what was decided, by the server's clock; None: not known."""
     resume_cursor: str | None
     """Where the stream goes on, on a server that has such cursors; None: it has none."""
     updated_at: str

@@ -115,6 +115,7 @@ class CatchUp:
         since = Since(
             now=now,
             position=keeper.position.at,
+            begun_at=keeper.begun_at,
             window=timedelta(seconds=services.limits.resume_window_s),
         )
         refusal = _refusal_of(keeper, since)
@@ -122,8 +123,7 @@ class CatchUp:
         found = await gap.survey(services.directory.own_rooms())
         revisions, is_whole = await self._look_back(found)
         if is_whole:
-            keeper.position.end_gap(now)
-            keeper.write_soon()
+            keeper.end_gap(now)
         missed = sum(len(mail.finds) for _, mail in found)
         if missed or revisions:
             log.info(

@@ -42,6 +42,8 @@ class Since:
     """The server's time."""
     position: datetime | None
     """Everything before it is decided; None: nobody knows what is."""
+    begun_at: datetime | None
+    """From then on the rows know what was decided; None: from nowhere on."""
     window: timedelta
     """What is older is not answered any more."""
 
@@ -101,8 +103,7 @@ class Gap:
         for room in rooms:
             if self._is_read_whole(room):
                 await self._read_whole(room)
-        if self._since.position is None:
-            await self._leave_answered()
+        await self._leave_answered()
         return [
             (room_id, look_back)
             for room_id, hidden in self._rooms.items()
@@ -190,7 +191,7 @@ class Gap:
         posted = await self._posted(place, self._since.back_to)
         hidden = self._room(room.room_id)
         hidden.read |= {message.message_id: message for message in posted}
-        answered = self._answered_in(posted) if self._since.position is None else set()
+        answered = self._answered_in(posted)
         own_id = self._services.directory.account.user_id
         new = {
             message.message_id: message
@@ -215,7 +216,7 @@ class Gap:
         for id_ in answered:
             hidden.finds.pop(id_, None)
 
-    # --- without a position -------------------------------------------------------------------
+    # --- before the rows began ----------------------------------------------------------------
 
     async def _leave_answered(self) -> None:
         """Leave out what has an answer: without rows the answers themselves are what is known.
@@ -226,6 +227,8 @@ class Gap:
             places: dict[Place, list[Find]] = {}
             kind = self._services.directory.kind_of(room_id)
             for find in hidden.finds.values():
+                if self._since.begun_at and find.posted_at > self._since.begun_at:
+                    continue
                 root = find.thread_root_id or find.message_id
                 place = Place(room_id, kind, root if kind is RoomKind.CHANNEL else None)
                 if kind is RoomKind.CHANNEL or not hidden.read:

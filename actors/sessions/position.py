@@ -24,6 +24,9 @@ WRITE_EVERY_S = 1.0
 REMEMBERED = 4_096
 """Messages that were decided: what a catch-up finds of them again need not be read again."""
 
+EARLY = timedelta(seconds=2)
+"""The server's time is known to the second, and too early rather than too late."""
+
 TICK = timedelta(milliseconds=1)
 """Finest time a row keeps."""
 
@@ -155,6 +158,8 @@ class PositionKeeper:
         self._written: PositionRow | None = None
         self._is_writing_soon = False
         self._is_over = False
+        self.begun_at: datetime | None = None
+        """From when on the rows know what was decided; None: from nowhere on."""
         self.refusal: str | None = None
         """Why a position that stands in the file was not used; None: it was, or there is none."""
 
@@ -173,8 +178,16 @@ class PositionKeeper:
             return "foreign_account"
         self._written = own
         self.position.cursor = own.resume_cursor
-        self.position.begin_at(None if own.at is None else datetime.fromisoformat(own.at))
+        self.position.begin_at(_moment(own.at))
+        self.begun_at = _moment(own.begun_at)
         return None
+
+    def end_gap(self, moment: datetime) -> None:
+        """Everything before a moment was caught up, by the server's clock."""
+        if self.position.at is None:
+            self.begun_at = moment + EARLY
+        self.position.end_gap(moment)
+        self.write_soon()
 
     def cursor_within(self, now: datetime | None, window_s: float) -> str | None:
         """Return where the stream may go on; None: nowhere, or it stopped too long ago.
@@ -225,6 +238,11 @@ class PositionKeeper:
             scope=self._journal.scope,
             account_id=self._account_id,
             at=None if at is None else utc_text(at),
+            begun_at=None if self.begun_at is None else utc_text(self.begun_at),
             resume_cursor=cursor,
             updated_at=self._written.updated_at if self._written else "",
         )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

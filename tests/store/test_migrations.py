@@ -29,7 +29,7 @@ MAY_BE_NULL = {
         "seq",  # SQLite fills it
         *("turn_id", "thread_root_id", "in_reply_to", "body", "reason", "message_id"),
     },
-    "position": {"at", "resume_cursor"},
+    "position": {"at", "begun_at", "resume_cursor"},
     "levels": set[str](),
     "connection": {"reason", "account_id", "server_version"},
     "prompts": {"reason", "message_id", "settled_by"},

@@ -344,6 +344,30 @@ async def test_a_lost_state_file_is_healed_from_the_inbox(open_colleague: Open) 
         assert len(colleague.answers()) == 5
 
 
+async def test_what_was_answered_before_the_loss_stays_answered(open_colleague: Open) -> None:
+    """Also for the catch-ups and starts that look at the same minutes again."""
+    async with open_colleague(script=SCRIPT) as colleague:
+        dm = await colleague.opens_dm("alice")
+        m1 = await colleague.says("alice", "@hermes one")
+        m2 = await colleague.says("alice", "two", room=dm)
+        for message_id in (m1, m2):
+            await colleague.until_state(message_id, "answered")
+        await colleague.stops()
+        colleague.state_path.unlink()
+        await colleague.starts()
+        await live_again(colleague, await cut(colleague))
+        await colleague.stops()
+        await colleague.starts()
+        m3 = await colleague.says("alice", "@hermes three")
+        m4 = await colleague.says("alice", "four", room=dm)
+        for message_id in (m3, m4):
+            await colleague.until_state(message_id, "answered")
+
+        assert sorted(answer.body for answer in colleague.answers()) == [
+            *("ok: @hermes one", "ok: @hermes three", "ok: four", "ok: two"),
+        ]
+
+
 async def test_a_first_start_leaves_old_questions_alone(open_colleague: Open) -> None:
     """Neither a row nor a sign for what was asked before anybody knew of the agent."""
     async with open_colleague(is_started=False) as colleague:
