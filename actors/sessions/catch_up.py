@@ -53,6 +53,8 @@ class CatchUp:
         self._scope = anyio.CancelScope()
         self._stream = 0
         """Number of the stream the newest gap came before."""
+        self._caught_up = 0
+        """Gaps this process has caught up; the first one lies between two processes."""
 
     def begin(self, stream: int) -> None:
         """Catch up beside the stream that is now open; the connection is told of the end."""
@@ -122,7 +124,10 @@ class CatchUp:
         gap = Gap(services, since, self._reception.announced)
         found = await gap.survey(services.directory.own_rooms())
         revisions, is_whole = await self._look_back(found)
+        if not self._caught_up:
+            revisions += tuple(gap.outlived)
         if is_whole:
+            self._caught_up += 1
             keeper.end_gap(now)
         missed = sum(len(mail.finds) for _, mail in found)
         if missed or revisions:

@@ -9,7 +9,16 @@ from .admission import Refused
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
-from .mail import THREAD, Edited, EditedUnseen, RestartDue, Retracted, Revision, RunStopped
+from .mail import (
+    THREAD,
+    Edited,
+    EditedUnseen,
+    Outlived,
+    RestartDue,
+    Retracted,
+    Revision,
+    RunStopped,
+)
 from .ports import RunStop
 from .services import Services
 from .signage import EDITED_UNSEEN
@@ -57,6 +66,8 @@ class Correcting:
                 await self.refuse_unseen(draft, mail)
             case Retracted():
                 await self.retract(draft, mail)
+            case Outlived():
+                self.expire(draft, mail)
             case _:
                 assert_never(mail)
         return None
@@ -75,6 +86,14 @@ class Correcting:
         else:
             turn.ignore_edit(draft, EDITED_UNSEEN)
         self._lane.keep(turn)
+
+    def expire(self, draft: Draft, mail: Outlived) -> None:
+        """Plan the end of what waited too long over a restart; what runs is answered."""
+        turn = self._lane.find(mail.message_id)
+        if turn is not None and turn.state in {"admitted", "queued"}:
+            turn.expire(draft)
+            self._holding.skip(draft, turn, "too_old")
+            self._lane.keep(turn)
 
     async def edit(self, draft: Draft, mail: Edited) -> TurnActor | None:
         """Plan an edit; return the turn that goes on because of it, None: none does."""

@@ -11,7 +11,7 @@ from .admission import Cause, answers_room, needs_no_mention
 from .errors import RequestRefusedError
 from .facts import EntryKind, InboxEntry, Message, Place, Room, RoomKind
 from .inbox_reading import read_inbox
-from .mail import Find, LookBack
+from .mail import Find, LookBack, Outlived
 from .revision import OPEN
 from .services import Services
 
@@ -82,6 +82,8 @@ class Gap:
         self._since = since
         self._announced = announced
         self._rooms: dict[str, _Hidden] = {}
+        self.outlived: list[tuple[str, Outlived]] = []
+        """Open turns whose messages are too old, each with its session key."""
 
     async def survey(self, rooms: Sequence[Room]) -> list[tuple[str, LookBack]]:
         """Return what is to be looked at, each with its room; empty: nothing.
@@ -127,6 +129,8 @@ class Gap:
         for row in rows:
             if row.state in OPEN and row.state != "received":
                 self._room(row.room_id).open_ids.append(row.message_id)
+                if datetime.fromisoformat(row.posted_at) < self._since.young_from:
+                    self.outlived.append((row.session_key, Outlived(row.message_id)))
 
     async def _undecided(self, entries: Sequence[InboxEntry]) -> list[InboxEntry]:
         """Leave out what is known already: from the rows, from memory, from the open stream."""

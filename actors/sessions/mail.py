@@ -33,6 +33,7 @@ __all__ = [
     "KeyReady",
     "LookBack",
     "NotStarted",
+    "Outlived",
     "Received",
     "Recover",
     "RecoverMessage",
@@ -237,7 +238,14 @@ class DeliveryEnded:
     turn_id: str
 
 
-Revision: TypeAlias = Edited | EditedUnseen | Retracted
+@dataclass(frozen=True, slots=True)
+class Outlived:
+    """A message of this lane waited over a restart, and for longer than anybody waits."""
+
+    message_id: str
+
+
+Revision: TypeAlias = Edited | EditedUnseen | Retracted | Outlived
 """What happened to a message of a turn that is not over."""
 Revisions: TypeAlias = tuple[tuple[str, Revision], ...]
 """Each with the session key of its lane."""
@@ -255,6 +263,7 @@ ThreadMail: TypeAlias = (
     Received
     | Edited
     | EditedUnseen
+    | Outlived
     | Retracted
     | RunStarted
     | RunEnded

@@ -23,6 +23,7 @@ from .mail import (
     EditedUnseen,
     KeyReady,
     NotStarted,
+    Outlived,
     Received,
     Recover,
     RestartDue,
@@ -100,7 +101,9 @@ class ThreadActor:
         match mail:
             case Received():
                 await self._receive(mail)
-            case Edited() | EditedUnseen() | Retracted() | RunStopped() | RestartDue():
+            case (
+                Edited() | EditedUnseen() | Outlived() | Retracted() | RunStopped() | RestartDue()
+            ):
                 await self._revise(mail)
             case RunStarted():
                 await self._run_started(mail)
@@ -185,7 +188,7 @@ class ThreadActor:
         draft = self._journal.draft()
         turn: TurnActor | None = None
         match mail:
-            case Edited() | EditedUnseen() | Retracted():
+            case Edited() | EditedUnseen() | Outlived() | Retracted():
                 turn = await self._correcting.revise(draft, mail)
             case RunStopped():
                 await self._correcting.stopped(draft, mail)

@@ -156,6 +156,10 @@ class TurnActor:
         """Plan that it will not run after all."""
         self.row = draft.turn(self.row, "refuse", Reason(reason))
 
+    def expire(self, draft: Draft) -> None:
+        """Plan that it was found too late to be answered."""
+        self.row = draft.turn(self.row, "expire", Reason("too_old"))
+
     def cancel(self, draft: Draft, by: str, command: str) -> None:
         """Plan that a command ended it while it waited."""
         self.row = draft.turn(self.row, "cancel", Cancel(by, command))

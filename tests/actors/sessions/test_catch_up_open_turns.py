@@ -153,3 +153,21 @@ async def test_a_room_that_cannot_be_read_takes_nothing_back(open_colleague: Ope
         await live_again(colleague, before)
 
         assert ends(colleague, m1) == ("queued", None)
+
+
+@pytest.mark.parametrize(("ahead_s", "state"), [(890, "answered"), (910, "expired")])
+async def test_a_question_that_waited_too_long_over_a_restart_expires(
+    open_colleague: Open, ahead_s: float, state: str
+) -> None:
+    """Nobody waits for its answer any more; in a process that lives it goes on waiting."""
+    async with open_colleague(script=SHUT) as colleague:
+        m1 = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(m1, "queued")
+        colleague.clock.ahead_s = ahead_s
+        await live_again(colleague, await cut(colleague))
+        assert ends(colleague, m1) == ("queued", None)
+        await colleague.dies()
+        await colleague.starts(Script(limits=QUICK))
+        await colleague.until_state(m1, state)
+
+        assert ends(colleague, m1) == (state, "too_old" if state == "expired" else None)
