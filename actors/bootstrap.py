@@ -1,12 +1,14 @@
 """The composition root: the one place that knows both Chatto and Hermes."""
 
 import logging
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from ..store.database import open_database
+from ..store.database import StoreError, open_database
+from ..store.salvage import salvage
 from .chatto.client import ChattoServer
 from .chatto.credential import Credential, Password, Token
 from .chatto.limits import Limits as ServerLimits
@@ -20,6 +22,8 @@ from .sessions.services import Limits
 __all__ = ["open_desk"]
 
 log = logging.getLogger(__name__)
+
+DAY_S = 86_400
 
 
 def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> SessionsDesk:
@@ -41,7 +45,10 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         policy=admission_policy(settings),
         context=context_limits(settings),
         limits=Limits(
-            busy_wait_s=settings.rate_limit_wait_s, resume_window_s=settings.resume_window_s
+            busy_wait_s=settings.rate_limit_wait_s,
+            resume_window_s=settings.resume_window_s,
+            parallel_turns=max(1, settings.max_parallel_turns),
+            retention_s=settings.retention_days * DAY_S,
         ),
         open_state=lambda: open_state(profile.state_path),
         clock=SystemClock(),
@@ -58,9 +65,10 @@ def open_state(path: Path) -> Database:
     opened = open_database(path, now=datetime.now(UTC))
     if opened.set_aside is not None:
         log.warning(
-            "the state file was damaged and is set aside as %s; a new one is begun, so messages "
-            "that were waiting are forgotten and threads are read anew",
+            "the state file was damaged and is set aside as %s; a new one is begun with the %d "
+            "rows that could be read, and what is missing is read anew",
             opened.set_aside,
+            _salvaged(opened.set_aside, opened.db),
         )
     log.info("state in %s, journal mode %s", path, opened.journal_mode)
     return opened.db
@@ -71,3 +79,12 @@ def _credential(settings: Settings) -> Credential:
         return Token(settings.token.reveal())
     login, password = settings.login, settings.password
     return Password(login or "", password.reveal() if password else "")
+
+
+def _salvaged(damaged: Path, fresh: Database) -> int:
+    """Copy what can be read, and return how many rows that was; none where they do not fit."""
+    try:
+        return salvage(damaged, fresh)
+    except (sqlite3.Error, StoreError):
+        log.exception("nothing could be copied out of %s", damaged)
+        return 0

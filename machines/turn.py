@@ -161,7 +161,13 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         | interrupted.to(delivering, on="clear_reason")
         | delivering.to(delivering)
     )
-    answer = delivering.to(answered) | folded.to(answered)
+    answer = (
+        delivering.to(answered)
+        | folded.to(answered)
+        # The gateway handed the missing rest over once more, and it is in the room after all.
+        | failed.to(answered, cond="was_handed", on="clear_reason")
+        | failed.to(failed)
+    )
     fall_silent = handed.to(silent) | processing.to(silent) | folded.to(silent)
     fail = (
         received.to(failed, on="note_reason")
@@ -273,6 +279,10 @@ class TurnChart(Chart[Slot[TurnRecord]]):
         """A deletion wins over a command: the message is gone."""
         self.model.record.ends_as = "retracted"
         self.model.record.reason = None
+
+    def was_handed(self) -> bool:
+        """Tell whether the gateway ever had it: else nothing is an answer to it."""
+        return self.model.record.attempt > 0
 
     def was_retracted(self) -> bool:
         """Tell whether the run was stopped because its message was deleted."""

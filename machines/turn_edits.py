@@ -62,7 +62,7 @@ ELSEWHERE: Mapping[str, str] = {
     "put_back": "only what was at the gateway can come back from it",
     "interrupt": "what is in our rows alone, or at rest, a crash does not touch",
     "deliver": "an answer of a stopped run is superseded; without a run there is none",
-    "answer": "only what is in the room is an answer: it was on its way, or folded",
+    "answer": "only what is in the room is an answer: on its way, folded, or handed over again",
     "fall_silent": "a run that was stopped or has its answer on the way is not silent",
     "fail": "what is at rest stays as it ended",
     "cancel": "what has a run is stopped instead; what is at rest stays as it ended",

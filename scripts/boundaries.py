@@ -26,7 +26,7 @@ _EVERYTHING = frozenset(
     {
         *("machines", "store", "actors/runtime", "actors/sessions", "actors/chatto"),
         *("actors/hermes", "actors/bootstrap", "statemachine", "sqlite_utils", "anyio"),
-        *("markdown_it", *_GATEWAY, *_WIRE),
+        *("markdown_it", "wcwidth", *_GATEWAY, *_WIRE),
     }
 )
 
@@ -35,7 +35,10 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     "store": frozenset({"store", "sqlite_utils"}),
     "actors/runtime": frozenset({"actors/runtime", "store", "anyio"}),
     "actors/sessions": frozenset(
-        {"actors/sessions", "actors/runtime", "machines", "store", "anyio", "markdown_it"}
+        {
+            *("actors/sessions", "actors/runtime", "machines", "store", "anyio"),
+            *("markdown_it", "wcwidth"),
+        }
     ),
     "actors/chatto": frozenset(
         {"actors/chatto", "actors/sessions", "actors/runtime", "anyio", *_WIRE}

@@ -56,6 +56,14 @@ COMMANDS = (
         at_root=True,
     ),
     Command(
+        "bench",
+        "bench [--reduced] [--output FILE]",
+        "what the plugin costs beside the barest thing that does the same; .dev/bench.json",
+        Packages.RUNNING,
+        "hermes_chatto.actors.sandbox.bench",
+        at_root=True,
+    ),
+    Command(
         "check",
         "check",
         "ruff, its formatter, mypy, pyright and the diagrams, without the tests",

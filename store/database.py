@@ -1,15 +1,9 @@
 """Open the state file: private to its owner, migrated, set aside when damaged.
 
-StoreError                what all of these are
-FolderNotWritableError    the disk, the folder or the file refuse: tell the operator
-FileLockedError           another process is in the way: a later attempt may succeed
-NewerSchemaError          a newer version wrote the file: update, or move it away
-UnusableFileError         the file is sound, but not ours: move it away
+What can go wrong stands in `state_errors`.
 """
 
-import os
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -19,9 +13,23 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from .migrations import migrations
+from .placement import make_folder, make_private, set_aside
+from .state_errors import (
+    DamagedFileError,
+    DiskFullError,
+    FileLockedError,
+    FolderNotWritableError,
+    NewerSchemaError,
+    StoreError,
+    UnusableFileError,
+    damaged,
+    explained,
+    not_ours,
+)
 
 __all__ = [
     "Database",
+    "DiskFullError",
     "FileLockedError",
     "FolderNotWritableError",
     "NewerSchemaError",
@@ -29,50 +37,12 @@ __all__ = [
     "StoreError",
     "UnusableFileError",
     "open_database",
+    "repairing",
     "transaction",
 ]
 
+LOOKED_THROUGH_BYTES = 8 * 1024 * 1024  # some 50 ms; a larger file would hold up every start
 BUSY_TIMEOUT_S = 5.0  # what the gateway itself waits for a lock on its files
-FOLDER_MODE = 0o700
-FILE_MODE = 0o600
-SIDE_FILES = ("-wal", "-shm", "-journal")  # a crash leaves them, and they are part of the file
-
-DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
-NOT_WRITABLE = frozenset(
-    {
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_READONLY,
-    }
-)
-PRIMARY_CODE = 0xFF  # the rest of an extended code tells which of its cases it is
-
-
-class StoreError(Exception):
-    """The state file cannot be used; the message says what to do."""
-
-
-class FolderNotWritableError(StoreError):
-    """The state file, or its folder, cannot be made or written."""
-
-
-class FileLockedError(StoreError):
-    """Another process kept the file locked; a later attempt may succeed."""
-
-
-class NewerSchemaError(StoreError):
-    """The file was written by a newer version; nothing of it was changed."""
-
-
-class UnusableFileError(StoreError):
-    """The file is sound, but its content is not ours; nothing of it was changed."""
-
-
-class DamagedFileError(StoreError):
-    """Pages of the file are damaged; seen outside only if a fresh file is damaged, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +77,11 @@ def open_database(
         NewerSchemaError: a newer version wrote the file.
         UnusableFileError: it is the database of something else.
     """
-    _make_folder(path.parent)
+    make_folder(path.parent)
     try:
         return _open(path, busy_timeout_s, release)
     except DamagedFileError:
-        with _repairing(path, busy_timeout_s):
+        with repairing(path, busy_timeout_s):
             return _begin_anew(path, now, busy_timeout_s, release)
 
 
@@ -133,13 +103,13 @@ def transaction(db: Database) -> Iterator[None]:
 
 
 @contextmanager
-def _repairing(path: Path, busy_timeout_s: float) -> Iterator[None]:
+def repairing(path: Path, busy_timeout_s: float) -> Iterator[None]:
     """Be the only process that moves the file: a second one would move the fresh file away.
 
     The empty file that carries the lock stays: to delete it is to let two processes in.
     """
     lock = path.with_name(f"{path.name}.repair-lock")
-    _make_private(lock)
+    make_private(lock)
     try:
         with closing(
             sqlite3.connect(lock, timeout=busy_timeout_s, isolation_level=None)
@@ -147,7 +117,7 @@ def _repairing(path: Path, busy_timeout_s: float) -> Iterator[None]:
             connection.execute("begin exclusive")
             yield
     except sqlite3.Error as error:
-        raise _explained(error, lock) from error
+        raise explained(error, lock) from error
 
 
 def _begin_anew(
@@ -157,12 +127,12 @@ def _begin_anew(
     try:
         return _open(path, busy_timeout_s, release)
     except DamagedFileError:
-        set_aside = _set_aside(path, now)
-    return replace(_open(path, busy_timeout_s, release), set_aside=set_aside)
+        moved = set_aside(path, now)
+    return replace(_open(path, busy_timeout_s, release), set_aside=moved)
 
 
 def _open(path: Path, busy_timeout_s: float, release: tuple[int, int, int]) -> Opened:
-    _make_private(path)
+    make_private(path)
     try:
         connection = sqlite3.connect(
             path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
@@ -173,7 +143,7 @@ def _open(path: Path, busy_timeout_s: float, release: tuple[int, int, int]) -> O
             connection.close()
             raise
     except sqlite3.Error as error:
-        raise _explained(error, path) from error
+        raise explained(error, path) from error
 
 
 def _ready(connection: sqlite3.Connection, path: Path, release: tuple[int, int, int]) -> Opened:
@@ -191,20 +161,22 @@ def _ready(connection: sqlite3.Connection, path: Path, release: tuple[int, int, 
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Look through the whole file once.
+    """Look through a file of usual size once; of a larger one, what is damaged shows in its use.
 
     Raises:
         DamagedFileError: a page of it is damaged.
     """
-    answer = connection.execute("pragma quick_check(1)").fetchone()[0]
-    if answer != "ok":
-        raise _damaged(path, answer)
+    size = path.stat().st_size
+    if size <= LOOKED_THROUGH_BYTES:
+        answer = connection.execute("pragma quick_check(1)").fetchone()[0]
+        if answer != "ok":
+            raise damaged(path, answer)
     page_size = connection.execute("pragma page_size").fetchone()[0]
     pages = connection.execute("pragma page_count").fetchone()[0]
     # SQLite takes what is missing of the last page for zeros. With a write-ahead log the file
     # may be shorter than its pages: the rest is in the log.
-    if _journal_mode(connection) != "wal" and path.stat().st_size < pages * page_size:
-        raise _damaged(path, "the end of it is cut off")
+    if _journal_mode(connection) != "wal" and size < pages * page_size:
+        raise damaged(path, "the end of it is cut off")
 
 
 def _migrate(db: Database, path: Path) -> None:
@@ -233,7 +205,7 @@ def _recognise(db: Database, path: Path) -> None:
         raise NewerSchemaError(message)
     strange = sorted(set(db.table_names()) - {migrations.migrations_table})
     if strange and not applied:
-        raise _not_ours(path, f"it has tables of something else: {', '.join(strange)}")
+        raise not_ours(path, f"it has tables of something else: {', '.join(strange)}")
 
 
 def _choose_journal(connection: sqlite3.Connection, release: tuple[int, int, int]) -> None:
@@ -258,104 +230,4 @@ def _wal_is_safe(release: tuple[int, int, int]) -> bool:
         release >= (3, 51, 3)
         or (3, 50, 7) <= release < (3, 51, 0)
         or (3, 44, 6) <= release < (3, 45, 0)
-    )
-
-
-def _explained(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return the error a caller can act on."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY_CODE
-    if code in DAMAGED:
-        return _damaged(path, error)
-    if code in LOCKED:
-        return FileLockedError(
-            f"{path} is locked by another process ({error}). Wait until it is done, or end what "
-            "else has the file open: another gateway of this profile, or a tool that writes."
-        )
-    if code in NOT_WRITABLE:
-        return _not_writable(path, error)
-    return _not_ours(path, error)
-
-
-def _not_ours(path: Path, why: object) -> UnusableFileError:
-    return UnusableFileError(
-        f"{path} is no state file of this plugin ({why}). Move it away to start anew."
-    )
-
-
-def _damaged(path: Path, why: object) -> DamagedFileError:
-    return DamagedFileError(f"{path} is damaged ({why}). Move it away to start anew.")
-
-
-def _set_aside(path: Path, now: datetime) -> Path:
-    """Move a damaged file and its side files away, together and under a free name.
-
-    The file goes last: as soon as its name is free another process makes a new one, and the
-    side files of that name are the new one's.
-    """
-    try:
-        target = _free_name(path, f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
-        for suffix in SIDE_FILES:
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
-        path.rename(target)
-    except OSError as error:
-        raise _not_writable(path, error.strerror) from error
-    return target
-
-
-def _free_name(path: Path, name: str) -> Path:
-    number, target = 1, path.with_name(name)
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{name}-{number}")
-    return target
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        if stat.S_IMODE(folder.stat().st_mode) != FOLDER_MODE:
-            folder.chmod(FOLDER_MODE)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise _in_the_way(folder, "a folder") from error
-    except OSError as error:
-        raise _not_writable(folder, error.strerror) from error
-
-
-def _make_private(path: Path) -> None:
-    """Create the file for its owner only, whatever the umask; new side files follow it."""
-    try:
-        try:
-            _close_to_others(path)
-        except FileNotFoundError:
-            # Another process set it aside just now.
-            _close_to_others(path)
-    except OSError as error:
-        raise _not_writable(path, error.strerror) from error
-
-
-def _close_to_others(path: Path) -> None:
-    # Only a new file is opened here: to close one is to give up every lock this process
-    # has on it (POSIX), also those of a connection that is in the middle of a write.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    if path.is_dir():
-        raise _in_the_way(path, "a file")
-    path.chmod(FILE_MODE)
-    for suffix in SIDE_FILES:
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).chmod(FILE_MODE)
-
-
-def _in_the_way(path: Path, needed: str) -> FolderNotWritableError:
-    return FolderNotWritableError(
-        f"{path} cannot be made: something else stands where {needed} is needed. Move that away, "
-        "or point HERMES_HOME elsewhere."
-    )
-
-
-def _not_writable(path: Path, why: object) -> FolderNotWritableError:
-    return FolderNotWritableError(
-        f"{path} cannot be written ({why}). Make the folder writable for the user the gateway "
-        "runs as, free space on its disk, or point HERMES_HOME elsewhere."
     )

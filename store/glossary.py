@@ -4,14 +4,14 @@ The words are those of the charts and the sessions, and so are their meanings; t
 them so that its views can say in words what a state or a reason is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from sqlite_utils import Database
 
-from .rows import insert
+from .rows import fetch_all, insert
 
-__all__ = ["EntryRow", "save"]
+__all__ = ["EntryRow", "is_told", "save"]
 
 
 class EntryRow(NamedTuple):
@@ -22,6 +22,12 @@ class EntryRow(NamedTuple):
     word: str
     """As it stands in the column; of a reason, what stands before a colon."""
     meaning: str
+
+
+def is_told(db: Database, entries: Collection[EntryRow]) -> bool:
+    """Tell whether the glossary says exactly this already."""
+    written = fetch_all(db, EntryRow, "glossary", "true", ())
+    return len(written) == len(entries) and set(written) == set(entries)
 
 
 def save(db: Database, entries: Iterable[EntryRow]) -> None:

@@ -379,7 +379,18 @@ def m002_views(db: Database) -> None:
 
 
 @migrations()
-def m003_position(db: Database) -> None:
+def m003_texts(db: Database) -> None:
+    """Keep of each text that is posted how long it was and its digest: it may come again."""
+    db.execute("alter table outbox add column text_bytes integer")
+    db.execute("alter table outbox add column text_digest text")
+    db.execute(
+        "create index outbox_by_place on outbox (room_id, thread_root_id, created_at)"
+        " where kind = 'answer'"
+    )
+
+
+@migrations()
+def m004_position(db: Database) -> None:
     """Keep how far everything was read, which threads are to be followed, muted rooms."""
     for statement in filter(str.strip, POSITION.split(";\n")):
         db.execute(statement)

@@ -9,7 +9,9 @@ from .rows import fetch_all, fetch_one, insert, update
 
 __all__ = [
     "PartRow",
+    "TextRow",
     "add",
+    "answers_at",
     "find",
     "not_closed",
     "of_delivery",
@@ -51,6 +53,18 @@ class PartRow(NamedTuple):
     message_id: str | None
     created_at: str
     updated_at: str
+    text_bytes: int | None = None
+    """Length in UTF-8 of the whole text it is a part of, as it was handed over; None: not kept."""
+    text_digest: str | None = None
+    """SHA-256 of that text, hexadecimal; None: not kept."""
+
+
+class TextRow(NamedTuple):
+    """A text that was handed over, without its words."""
+
+    delivery_id: str
+    text_bytes: int
+    text_digest: str
 
 
 def add(db: Database, row: PartRow) -> None:
@@ -86,6 +100,31 @@ def of_turn(db: Database, scope: str, turn_id: str) -> list[PartRow]:
     """Return what was posted for a turn, in order of making."""
     where = "scope = ? and turn_id = ? order by seq"
     return fetch_all(db, PartRow, "outbox", where, (scope, turn_id))
+
+
+def answers_at(  # noqa: PLR0913 - a place and a time are four columns
+    db: Database, scope: str, room_id: str, thread_root_id: str | None, *, since: str, opened: str
+) -> list[TextRow]:
+    """Return the answers of a place that may be handed over once more, newest first, at most 200.
+
+    Args:
+        db: the state.
+        scope: the profile.
+        room_id: the room.
+        thread_root_id: the thread; None: the room itself, or a direct conversation.
+        since: no older ones.
+        opened: when this process began: of what was planned since then, whoever wanted it was
+            told when it was out as a whole, so only what is not counts.
+    """
+    rows = db.conn.execute(
+        "select delivery_id, text_bytes, text_digest from outbox "
+        "where scope = ? and room_id = ? and thread_root_id is ? and kind = 'answer' "
+        "and created_at >= ? and text_digest is not null "
+        "group by delivery_id having min(created_at) < ? or sum(state != 'delivered') > 0 "
+        "order by min(seq) desc limit 200",
+        (scope, room_id, thread_root_id, since, opened),
+    )
+    return [TextRow(*row) for row in rows]
 
 
 def not_closed(db: Database, scope: str) -> list[PartRow]:

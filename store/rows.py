@@ -1,6 +1,7 @@
 """Read and write rows as NamedTuples, in plain SQL: the hot path of every step."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from sqlite_utils import Database
@@ -26,8 +27,8 @@ def insert(db: Database, table: str, row: NamedTuple, *, but: Collection[str] = 
     Raises:
         sqlite3.IntegrityError: the key is there already.
     """
-    columns = [name for name in row._fields if name not in but]
-    db.conn.execute(_insert_sql(table, columns), [getattr(row, name) for name in columns])
+    sql, places = _insertion(table, row._fields, tuple(but))
+    db.conn.execute(sql, [row[place] for place in places])
 
 
 def update(
@@ -45,11 +46,8 @@ def update(
     Raises:
         MissingRowError: there is no such row; nothing was written.
     """
-    names = [name for name in row._fields if name not in keys and name not in but]
-    changes = ", ".join(f"{name} = ?" for name in names)
-    where = " and ".join(f"{name} = ?" for name in keys)
-    values = [getattr(row, name) for name in (*names, *keys)]
-    found = db.conn.execute(f"update {table} set {changes} where {where}", values)  # noqa: S608
+    sql, places = _change(table, row._fields, tuple(keys), tuple(but))
+    found = db.conn.execute(sql, [row[place] for place in places])
     if found.rowcount == 0:
         which = ", ".join(f"{name} {getattr(row, name)}" for name in keys)
         message = f"no row in {table} with {which}"
@@ -58,10 +56,7 @@ def update(
 
 def upsert(db: Database, table: str, row: NamedTuple, keys: Sequence[str]) -> None:
     """Insert one row, or give an existing one these values; its key stays."""
-    others = [name for name in row._fields if name not in keys]
-    changes = ", ".join(f"{name} = excluded.{name}" for name in others)
-    sql = _insert_sql(table, row._fields)
-    db.conn.execute(f"{sql} on conflict ({', '.join(keys)}) do update set {changes}", row)
+    db.conn.execute(_replacement(table, row._fields, tuple(keys)), row)
 
 
 def fetch_one(
@@ -81,7 +76,39 @@ def fetch_all(
     return [kind._make(values) for values in found]
 
 
+# Table and column names are those of our own NamedTuples, never data. The texts are few, and
+# each is made for every step of every machine: a third of the work of a row is to write its SQL.
+
+
+@lru_cache
+def _insertion(
+    table: str, fields: tuple[str, ...], but: tuple[str, ...]
+) -> tuple[str, tuple[int, ...]]:
+    """Return the statement, and which of the row's values it takes."""
+    columns = [name for name in fields if name not in but]
+    return _insert_sql(table, columns), tuple(fields.index(name) for name in columns)
+
+
+@lru_cache
+def _change(
+    table: str, fields: tuple[str, ...], keys: tuple[str, ...], but: tuple[str, ...]
+) -> tuple[str, tuple[int, ...]]:
+    """Return the statement, and which of the row's values it takes."""
+    names = [name for name in fields if name not in keys and name not in but]
+    changes = ", ".join(f"{name} = ?" for name in names)
+    where = " and ".join(f"{name} = ?" for name in keys)
+    sql = f"update {table} set {changes} where {where}"  # noqa: S608
+    return sql, tuple(fields.index(name) for name in (*names, *keys))
+
+
+@lru_cache
+def _replacement(table: str, fields: tuple[str, ...], keys: tuple[str, ...]) -> str:
+    others = [name for name in fields if name not in keys]
+    changes = ", ".join(f"{name} = excluded.{name}" for name in others)
+    sql = _insert_sql(table, fields)
+    return f"{sql} on conflict ({', '.join(keys)}) do update set {changes}"
+
+
 def _insert_sql(table: str, columns: Sequence[str]) -> str:
-    # Table and column names are those of our own NamedTuples, never data.
     marks = ", ".join("?" * len(columns))
     return f"insert into {table} ({', '.join(columns)}) values ({marks})"  # noqa: S608

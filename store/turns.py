@@ -14,6 +14,7 @@ __all__ = [
     "in_lane",
     "last_answered",
     "left_signs",
+    "newest",
     "not_closed",
     "of_author",
     "receive",
@@ -178,6 +179,12 @@ def in_lane(db: Database, scope: str, session_key: str) -> list[TurnRow]:
     """Return the turns of a session key that are not closed, in order of receipt."""
     where = "scope = ? and session_key = ? and closed_at is null order by lane_order"
     return fetch_all(db, TurnRow, "turns", where, (scope, session_key))
+
+
+def newest(db: Database, scope: str) -> TurnRow | None:
+    """Return the turn that was received last, or None."""
+    where = "lane_order > 0 and scope = ? order by lane_order desc"
+    return fetch_one(db, TurnRow, "turns", where, (scope,))
 
 
 def not_closed(db: Database, scope: str) -> list[TurnRow]:

@@ -241,22 +241,21 @@ class ChattoServer:
     async def find_post(
         self, post: Post, *, not_before: datetime, exclude: Collection[str] = ()
     ) -> str | None:
-        """Look for an own message like this one; return the newest one's ID, None when none is.
+        """Look for an own message like this one; return the ID of the oldest, None when none is.
 
-        Looks at author, body, the message it points at and the time, which the server's clock
-        gave: one that is up to 60 s behind ours is allowed for. Reads the thread, else the
-        room, from the newest row backwards until the rows are older than that, so that
-        neither a busy thread nor a long time since the attempt hides the post. A post that
-        points at a thread reply has to name the root: the server puts it into that thread.
+        Looks at author, body, the message it points at and the time. Reads the thread, else
+        the room, from the newest row backwards until the rows are older than that: nearly
+        always one page. A post that points at a thread reply has to name the root: the server
+        puts it into that thread.
 
         Args:
             post: what was posted.
-            not_before: our time of the first attempt, by our clock.
+            not_before: the earliest time the server's clock can have given it.
             exclude: IDs of own messages that are known to be something else; they matter
                 where two parts of an answer have the same text.
 
         Raises:
-            ChatError: the room could not be read.
+            ChatError: the room could not be read, or too much was posted since.
         """
         account = self._account or await self.identify()
         return await self._timelines.find(

@@ -2,23 +2,17 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from ..sessions.ports import Post
 from .resources import Proto, is_deleted, moment_of
 
-__all__ = ["CLOCK_TOLERANCE", "FIRST_PAGE", "LATER_PAGE", "Wanted"]
-
-CLOCK_TOLERANCE: Final = timedelta(seconds=60)
-"""So far the server's clock may be behind ours.
-
-If it is further behind, a post that did arrive is not found and would be repeated. A larger
-tolerance would take an equal text of an earlier minute for the one that is looked for.
-"""
+__all__ = ["FIRST_PAGE", "LATER_PAGE", "PAGES", "Wanted"]
 
 FIRST_PAGE: Final = 50  # rows: what was posted since the attempt is nearly always among them
 LATER_PAGE: Final = 500  # rows: the most the server gives
+PAGES: Final = 4  # reads of one search; nearly always it is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +22,22 @@ class Wanted:
     author_id: str
     post: Post
     not_before: datetime
-    """By our clock."""
+    """The earliest time the server can have given it."""
     exclude: Collection[str] = ()
     """IDs of own messages that are known to be something else."""
 
-    def newest_in(self, rows: Iterable[Proto]) -> str | None:
-        """Return the ID of the newest row that fits; None: none does.
+    def oldest_in(self, rows: Iterable[Proto]) -> str | None:
+        """Return the ID of the oldest row that fits; None: none does.
+
+        A later one with the same words may be that of somebody who tried later.
 
         Args:
             rows: RoomTimelineEvents, oldest first.
         """
-        found = None
         for row in rows:
             if row.WhichOneof("event") == "message_posted" and self._fits(row):
-                found = str(row.id)
-        return found
+                return str(row.id)
+        return None
 
     def may_precede(self, rows: Iterable[Proto]) -> bool:
         """Tell whether the post may stand before these rows, by their times.
@@ -51,15 +46,11 @@ class Wanted:
         does an echo: it has the time of the message it repeats.
         """
         return all(
-            moment_of(row.created_at) >= self._earliest
+            moment_of(row.created_at) >= self.not_before
             for row in rows
             if row.id != self.post.thread_root_id
             and not row.message_posted.message.echo_of_event_id
         )
-
-    @property
-    def _earliest(self) -> datetime:
-        return self.not_before - CLOCK_TOLERANCE
 
     def _fits(self, row: Proto) -> bool:
         message = row.message_posted.message
@@ -70,5 +61,6 @@ class Wanted:
             and not message.echo_of_event_id
             and not is_deleted(message)
             and row.id not in self.exclude
-            and moment_of(message.created_at) >= self._earliest
+            and row.id != self.post.thread_root_id
+            and moment_of(message.created_at) >= self.not_before
         )

@@ -6,7 +6,7 @@ from datetime import datetime
 from ..sessions.errors import RequestRefusedError
 from ..sessions.facts import Message, Page, Place
 from ..sessions.ports import Post
-from .read_back import FIRST_PAGE, LATER_PAGE, Wanted
+from .read_back import FIRST_PAGE, LATER_PAGE, PAGES, Wanted
 from .resources import Proto, moment_of, page_of, thread_page_of, timeline_row_of
 from .session import Session
 
@@ -69,7 +69,7 @@ class Timelines:
     async def find(
         self, author_id: str, post: Post, *, not_before: datetime, exclude: Collection[str]
     ) -> str | None:
-        """Look for a post; return the ID of the newest row that fits, None when none does.
+        """Look for a post; return the ID of the oldest row that fits, None when none does.
 
         Reads from the newest row backwards until the rows are older than the post can be, so
         that neither a busy thread nor a long time since the attempt hides it.
@@ -77,20 +77,26 @@ class Timelines:
         Args:
             author_id: whose post.
             post: what it looks like, and where it belongs.
-            not_before: by our clock.
+            not_before: the earliest time the server can have given it.
             exclude: IDs of rows that are known to be something else.
 
         Raises:
-            ChatError: the place could not be read.
+            ChatError: the place could not be read; `RequestRefusedError` also where more was
+                posted since than is read for this.
         """
         wanted = Wanted(author_id, post, not_before, exclude)
         room_id, root_id = post.room_id, post.thread_root_id
         page = await self._newest(room_id, root_id, limit=FIRST_PAGE)
-        found = wanted.newest_in(page.events)
+        found = wanted.oldest_in(page.events)
+        pages = 1
         while found is None and page.has_older and wanted.may_precede(page.events):
+            if pages == PAGES:
+                code, text = "too_far_back", "too much was posted since to look for it"
+                raise RequestRefusedError(code, text)
+            pages += 1
             before = page.start_cursor
             page = await self._newest(room_id, root_id, limit=LATER_PAGE, before=before)
-            found = wanted.newest_in(page.events)
+            found = wanted.oldest_in(page.events)
         return found
 
     async def newest(self, place: Place, *, since: datetime, most: int) -> list[Message]:

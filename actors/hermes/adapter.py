@@ -96,7 +96,8 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         """Start the sessions and the connection.
 
         Returns:
-            False when nothing but another setting helps; the fatal error then says which.
+            False when nothing but another setting helps; the fatal error then says which. Also
+            when the state file is locked or its disk full: then the gateway tries again.
             An unreachable server is no such case: it is tried again without the gateway.
         """
         del is_reconnect  # what a gap hid is read either way
@@ -113,7 +114,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             await self._desk.start()
         except StateUnusableError as error:
             self._desk = None
-            return self._give_up("chatto_state", str(error))
+            return self._give_up("chatto_state", str(error), may_pass=error.may_pass)
         return not self.has_fatal_error
 
     async def disconnect(self) -> None:
@@ -242,9 +243,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             platform=self.platform, chat_id=room_id, name=room_id, thread_id=thread_root_id
         )
 
-    def _give_up(self, code: str, text: str) -> bool:
+    def _give_up(self, code: str, text: str, *, may_pass: bool = False) -> bool:
         logger.error("Chatto: %s", text)
-        self._set_fatal_error(code, text, retryable=False)
+        self._set_fatal_error(code, text, retryable=may_pass)
         return False
 
     def _tell_ready(self, session_key: str) -> None:

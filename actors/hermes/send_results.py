@@ -5,11 +5,22 @@ neither retryable nor declared final makes the gateway post the text a second ti
 text" fallback; `ChattoAdapter._send_retry_is_final` therefore declares every other one final.
 """
 
+from collections.abc import Mapping
+
 from gateway.platforms.base import SendResult
 
 from ..sessions.ports import DeliveryResult, DeliveryState
 
 __all__ = ["not_posted", "said_to_gateway"]
+
+KINDS: Mapping[str, str] = {
+    "permission_denied": "forbidden",
+    "archived": "forbidden",
+    "not_found": "not_found",
+    "rate_limited": "rate_limited",
+    "too_large": "too_long",
+}
+"""The gateway's words for reasons of ours; it has none for the others."""
 
 
 def said_to_gateway(result: DeliveryResult) -> SendResult:
@@ -39,7 +50,9 @@ def said_to_gateway(result: DeliveryResult) -> SendResult:
                 },
             )
         case DeliveryState.REFUSED:
-            kind = "transient" if result.is_retryable else "unknown"
+            kind = (
+                "transient" if result.is_retryable else KINDS.get(result.reason or "", "unknown")
+            )
             return SendResult(
                 success=False, error=error, retryable=result.is_retryable, error_kind=kind
             )

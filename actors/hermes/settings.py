@@ -136,6 +136,8 @@ class Settings:
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
+    max_parallel_turns: int = setting(Kind.INT, 16, LIMITS, "turns at the gateway at once, commands apart; others wait in order, nobody is refused; 0 counts as 1")
+    retention_days: int = setting(Kind.INT, 30, LIMITS, "how long finished turns and their transitions are kept; never shorter than edits and redeliveries reach back, a day")
     # fmt: on
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from .store_errors import StoreMisusedError, is_busy
+from .store_errors import StoreMisusedError, is_busy, is_damaged, is_full
 
 __all__ = [
     "Connected",
@@ -66,7 +66,8 @@ def write_group(database: DatabaseT, works: Sequence[Callable[[DatabaseT], Any]]
         What became of each, in their order. All values are committed.
 
     Raises:
-        sqlite3.Error: the transaction could not be begun or committed. Nothing was changed.
+        sqlite3.Error: the transaction could not be begun or committed, a page of the file is
+            damaged, or the disk is full. Nothing was changed.
         TransactionLostError: one of several failed and took the others along. Nothing was
             changed; each may be tried alone.
         StoreMisusedError: one of them committed or rolled back by itself.
@@ -92,7 +93,7 @@ def read_group(database: DatabaseT, works: Sequence[Callable[[DatabaseT], Any]])
         What became of each, in their order.
 
     Raises:
-        sqlite3.Error: a lock is in the way. All may be tried again.
+        sqlite3.Error: a lock is in the way, or a page is damaged. All may be tried again.
     """
     return [_as_it_is(database, work) for work in works]
 
@@ -104,6 +105,8 @@ def _within_savepoint(database: DatabaseT, work: Callable[[DatabaseT], Any]) -> 
     connection.execute("SAVEPOINT piece")
     outcome = _outcome_of(work, database)
     if isinstance(outcome, Failure):
+        if is_damaged(outcome.error) or is_full(outcome.error):
+            raise outcome.error  # not of this piece alone: whoever looks after the file may help
         if connection.in_transaction:
             connection.execute("ROLLBACK TO piece")
             connection.execute("RELEASE piece")
@@ -120,7 +123,7 @@ def _as_it_is(database: DatabaseT, work: Callable[[DatabaseT], Any]) -> Outcome:
     if database.conn.in_transaction:
         database.conn.execute("ROLLBACK")
         return Failure(StoreMisusedError("a read left a transaction open"))
-    if isinstance(outcome, Failure) and is_busy(outcome.error):
+    if isinstance(outcome, Failure) and (is_busy(outcome.error) or is_damaged(outcome.error)):
         raise outcome.error
     return outcome
 

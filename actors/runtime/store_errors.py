@@ -19,10 +19,14 @@ __all__ = [
     "StoreUnavailableError",
     "explain",
     "is_busy",
+    "is_damaged",
+    "is_full",
+    "is_outage",
 ]
 
 PRIMARY_CODE = 0xFF  # the rest of an extended code tells which of its cases it is
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 UNAVAILABLE: Mapping[int, str] = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit",
     sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
@@ -56,6 +60,21 @@ class StoreMisusedError(Exception):
 def is_busy(error: Exception) -> bool:
     """Tell whether a lock of somebody else is the reason."""
     return _code(error) in BUSY
+
+
+def is_damaged(error: Exception) -> bool:
+    """Tell whether SQLite says that pages of the file are damaged."""
+    return _code(error) in DAMAGED
+
+
+def is_full(error: Exception) -> bool:
+    """Tell whether there is no room on the disk."""
+    return _code(error) == sqlite3.SQLITE_FULL
+
+
+def is_outage(error: Exception) -> bool:
+    """Tell whether the file cannot be used as things are, which says nothing about the work."""
+    return isinstance(error, StoreBusyError | StoreUnavailableError)
 
 
 def explain(error: Exception, path: str) -> Exception:

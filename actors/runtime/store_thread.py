@@ -14,14 +14,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Generic, TypeVar, assert_never
+from typing import Any, Generic, NoReturn, TypeVar, assert_never
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
 
+from ...store.state_errors import StoreError
 from .backoff import backoff
 from .clock import Clock, SystemClock
+from .file_keeping import JustOpen, Keeper, run_group
 from .group_commit import (
     Connected,
     DatabaseT,
@@ -32,6 +34,8 @@ from .group_commit import (
     read_group,
     write_group,
 )
+from .outage import Outage
+from .patience import patiently
 from .store_errors import (
     StoreBusyError,
     StoreClosedError,
@@ -77,6 +81,7 @@ class _Piece(Generic[DatabaseT]):
 
     work: Callable[[DatabaseT], Any]
     is_read: bool
+    may_wait: bool = False
     outcome: Outcome = field(default_factory=lambda: Failure(StoreClosedError()))
     """Holds until there is a real one."""
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -96,23 +101,27 @@ class StoreThread(Generic[DatabaseT]):
 
     def __init__(
         self,
-        opener: Callable[[], DatabaseT],
+        source: Callable[[], DatabaseT] | Keeper[DatabaseT],
         *,
         busy_patience_s: float = 30.0,
+        opening_patience_s: float = 0.0,
         clock: Clock | None = None,
         waits: Callable[[], Iterator[float]] = _default_waits,
     ) -> None:
         """Open nothing yet.
 
         Args:
-            opener: opens the database; runs in the thread. The connection must come with
-                `check_same_thread=False`, since it is not always the same one.
+            source: opens the database, or also looks after its file; runs in the thread. The
+                connection must come with `check_same_thread=False`, since it is not always
+                the same one.
             busy_patience_s: how long a lock of another process is waited for, beyond the
                 busy timeout of the connection.
+            opening_patience_s: how long a lock, or a full disk, is waited for at the opening.
             clock: waits for locks; None is the system's.
             waits: makes an endless row of seconds between two attempts.
         """
-        self._opener = opener
+        self._keeper = JustOpen(source) if callable(source) else source
+        self._opening_patience_s = opening_patience_s
         self._busy_patience_s = busy_patience_s
         self._clock = SystemClock() if clock is None else clock
         self._waits = waits
@@ -124,6 +133,7 @@ class StoreThread(Generic[DatabaseT]):
         self._is_serving = False
         self._is_closed = False
         self._path = ""
+        self._outage = Outage(self._clock)
         self._stats = StoreStats()
 
     @property
@@ -131,10 +141,16 @@ class StoreThread(Generic[DatabaseT]):
         """What has been done so far, as of now."""
         return self._stats
 
-    async def run(self, work: Callable[[DatabaseT], ResultT]) -> ResultT:
+    async def run(
+        self, work: Callable[[DatabaseT], ResultT], *, may_wait: bool = False
+    ) -> ResultT:
         """Do work that writes, and return once it is committed.
 
         Cancelled, it may have been done all the same.
+
+        Args:
+            work: what to do.
+            may_wait: whether it leaves the last room on a disk to what is under way.
 
         Raises:
             StoreBusyError: another process held the lock for too long.
@@ -143,7 +159,7 @@ class StoreThread(Generic[DatabaseT]):
             StoreMisusedError: this work, or some that shared its transaction, ended it.
             Exception: what the work raised; then nothing of it was kept.
         """
-        result: ResultT = await self._answer_to(_Piece(work, is_read=False))
+        result: ResultT = await self._answer_to(_Piece(work, is_read=False, may_wait=may_wait))
         return result
 
     async def read(self, work: Callable[[DatabaseT], ResultT]) -> ResultT:
@@ -177,10 +193,10 @@ class StoreThread(Generic[DatabaseT]):
             raise RuntimeError(message)
         self._is_serving = True
         try:
-            async with self._opened() as database:
+            async with self._opened():
                 task_status.started()
                 while group := await self._next_group():
-                    await self._perform(database, group)
+                    await self._perform(group)
         finally:
             self._end()
 
@@ -208,14 +224,20 @@ class StoreThread(Generic[DatabaseT]):
                 assert_never(unknown)
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[DatabaseT]:
-        database = await self._in_thread(self._opener)
+    async def _opened(self) -> AsyncIterator[None]:
         try:
+            database = await patiently(
+                partial(self._in_thread, self._keeper.open),
+                self._opening_patience_s,
+                self._waits(),
+                self._clock,
+                _passes,
+            )
             self._path = await self._in_thread(partial(_path_of, database))
-            yield database
+            yield
         finally:
             with anyio.CancelScope(shield=True):
-                await self._in_thread(database.conn.close)
+                await self._in_thread(self._keeper.close)
 
     async def _next_group(self) -> Sequence[_Piece[DatabaseT]]:
         """Wait for work and take what there is of one sort; empty: closed."""
@@ -228,44 +250,52 @@ class StoreThread(Generic[DatabaseT]):
             self._queue.popleft()
         return group
 
-    async def _perform(self, database: DatabaseT, group: Sequence[_Piece[DatabaseT]]) -> None:
+    async def _perform(self, group: Sequence[_Piece[DatabaseT]]) -> None:
         """Do a group of work and answer everybody in it, whatever happens."""
         try:
-            await self._settle(database, group)
+            await self._settle(group)
         finally:
             for piece in group:
                 piece.answered.set()
 
-    async def _settle(self, database: DatabaseT, group: Sequence[_Piece[DatabaseT]]) -> None:
+    async def _settle(self, group: Sequence[_Piece[DatabaseT]]) -> None:
         """Do a group of work; if that fails as a whole, do each piece alone."""
-        works = [piece.work for piece in group]
-        step = read_group if group[0].is_read else write_group
         try:
-            outcomes = await self._patiently(partial(step, database, works))
+            outcomes = await patiently(
+                partial(self._in_thread, partial(self._do, group)),
+                self._busy_patience_s,
+                self._waits(),
+                self._clock,
+                self._waits_for,
+            )
         except StoreMisusedError as error:
             outcomes = [Failure(StoreMisusedError(str(error))) for _ in group]
+        except StoreError as error:
+            outcomes = [Failure(StoreUnavailableError(str(error))) for _ in group]
         except (sqlite3.Error, TransactionLostError) as error:
             if len(group) > 1 and not is_busy(error):
                 for piece in group:
-                    await self._perform(database, [piece])
+                    await self._perform([piece])
                 return
             outcomes = [Failure(error) for _ in group]
         self._answer(group, outcomes)
 
-    async def _patiently(self, step: Callable[[], list[Outcome]]) -> list[Outcome]:
-        """Run a step in the thread, again and again while a lock is in its way."""
-        give_up_at = self._clock.monotonic() + self._busy_patience_s
-        waits = self._waits()
-        while True:
-            try:
-                return await self._in_thread(step)
-            except sqlite3.Error as error:
-                left_s = give_up_at - self._clock.monotonic()
-                if not is_busy(error) or left_s <= 0:
-                    raise
-                self._stats = replace(self._stats, busy=self._stats.busy + 1)
-                _log.warning("%s: locked by another process, waiting (%s)", self._path, error)
-            await self._clock.sleep(min(next(waits), left_s))
+    def _do(self, group: Sequence[_Piece[DatabaseT]]) -> list[Outcome]:
+        """Run a group of work, in the thread."""
+        wait = partial(_wait, self._path)
+
+        def choose(is_short: bool) -> list[Callable[[DatabaseT], Any]]:  # noqa: FBT001
+            return [wait if is_short and piece.may_wait else piece.work for piece in group]
+
+        return run_group(self._keeper, read_group if group[0].is_read else write_group, choose)
+
+    def _waits_for(self, error: Exception) -> bool:
+        """Tell whether a lock is in the way, and note it."""
+        if not is_busy(error):
+            return False
+        self._stats = replace(self._stats, busy=self._stats.busy + 1)
+        self._outage.waits_for_lock(self._path, error)
+        return True
 
     def _answer(self, group: Sequence[_Piece[DatabaseT]], outcomes: Sequence[Outcome]) -> None:
         """Note what became of a group; it is told to the callers right after."""
@@ -275,6 +305,7 @@ class StoreThread(Generic[DatabaseT]):
                     piece.outcome = outcome
                 case Failure(error):
                     piece.outcome = Failure(explain(error, self._path))
+                    self._outage.notice(piece.outcome.error)
                 case unknown:
                     assert_never(unknown)
         was = self._stats
@@ -282,6 +313,8 @@ class StoreThread(Generic[DatabaseT]):
             self._stats = replace(was, reads=was.reads + len(group))
         else:
             is_committed = any(isinstance(outcome, Value) for outcome in outcomes)
+            if is_committed and not self._keeper.is_short:
+                self._outage.end(self._path)
             self._stats = replace(
                 was, items=was.items + len(group), commits=was.commits + is_committed
             )
@@ -309,3 +342,17 @@ class StoreThread(Generic[DatabaseT]):
 def _path_of(database: Connected) -> str:
     path: str = database.conn.execute("PRAGMA database_list").fetchone()[2]
     return path or "database in memory"
+
+
+def _passes(error: Exception) -> bool:
+    """Tell whether what is in the way of opening the file may pass, and say so."""
+    if not isinstance(error, StoreError) or not error.may_pass:
+        return False
+    _log.warning("waiting for the state file: %s", error)
+    return True
+
+
+def _wait(path: str, _: object) -> NoReturn:
+    """Leave the last room to what is under way."""
+    message = f"{path}: the disk is full, what room is left is for the answers under way"
+    raise StoreUnavailableError(message)

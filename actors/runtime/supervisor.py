@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
+from .attempt import HandlerCancelledError, error_after_outage
 from .clock import Clock
 from .mailbox import Address, Mailbox, MailboxFullError, SupervisorClosedError
 
@@ -34,6 +36,12 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+
+
+def _never(error: Exception) -> bool:
+    """Count every error against the mail."""
+    del error
+    return False
 
 
 class Actor(Protocol):
@@ -90,14 +98,6 @@ class Stats:
     """Mails not handled yet."""
 
 
-class HandlerCancelledError(Exception):
-    """A handler waited for something that somebody else cancelled.
-
-    Nobody cancelled the handler itself. Passed on as a cancellation it would end the
-    task of its mailbox without a word.
-    """
-
-
 @dataclass(slots=True, eq=False)
 class _Resident:
     """A mailbox that has work, and the actor that does it."""
@@ -107,24 +107,23 @@ class _Resident:
     """None: to be made from its row."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
-
-async def _error_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
-    """Run code that may fail in any way, and return its error; None: it did not fail."""
-    try:
-        await step()
-    except asyncio.CancelledError as cancelled:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+    @contextmanager
+    def forgotten_after(self, is_outage: Callable[[Exception], bool]) -> Iterator[None]:
+        """Have the actor made anew for every attempt in an outage, as after a failure."""
+        try:
+            yield
+        except Exception as error:
+            if is_outage(error):
+                self.actor = None
             raise
-        stray = HandlerCancelledError("what the handler waited for was cancelled")
-        stray.__cause__ = cancelled
-        return stray
-    except Exception as error:  # noqa: BLE001
-        # The one place that takes everything: an actor may fail in ways nobody thought
-        # of, and neither its siblings nor the gateway may end with it. Nothing is lost
-        # here: the supervisor logs it, tries again and counts.
-        return error
-    return None
+
+
+async def _within(clock: Clock, seconds: float, wait: Callable[[], Awaitable[None]]) -> None:
+    """Wait for something, at most so long."""
+    async with anyio.create_task_group() as race:
+        race.start_soon(_cancel_after, clock, seconds, race.cancel_scope)
+        await wait()
+        race.cancel_scope.cancel()
 
 
 async def _cancel_after(clock: Clock, seconds: float, scope: anyio.CancelScope) -> None:
@@ -146,6 +145,7 @@ class Supervisor:
         attempts: int = 3,
         total_limit: int = 10_000,
         awake_limit: int = 256,
+        is_outage: Callable[[Exception], bool] = _never,
     ) -> None:
         """Start without actors.
 
@@ -159,6 +159,8 @@ class Supervisor:
             attempts: how often a mail is tried before it is given up.
             total_limit: how many mails may wait for all actors together.
             awake_limit: how many actors stay in memory; busy ones always do.
+            is_outage: tells errors that say nothing about the mail (a disk that is full). It is
+                tried until they are over, uncounted; whoever raises them logs them, once.
 
         Raises:
             ValueError: `attempts` is below one, so no mail would ever be handled.
@@ -174,6 +176,7 @@ class Supervisor:
         self._attempts = attempts
         self._total_limit = total_limit
         self._awake_limit = awake_limit
+        self._is_outage = is_outage
         self._residents: dict[Address, _Resident] = {}
         self._idle: OrderedDict[Address, Actor] = OrderedDict()
         self._busy = 0
@@ -247,7 +250,7 @@ class Supervisor:
         """
         self.close()
         try:
-            await self._settle_within(deadline_s)
+            await _within(self._clock, deadline_s, self.settled)
         finally:
             left_over = self._abandon()
         return left_over
@@ -256,12 +259,6 @@ class Supervisor:
         """Wait until no actor is at work."""
         while self._busy:
             await self._settled.wait()
-
-    async def _settle_within(self, deadline_s: float) -> None:
-        async with anyio.create_task_group() as race:
-            race.start_soon(_cancel_after, self._clock, deadline_s, race.cancel_scope)
-            await self.settled()
-            race.cancel_scope.cancel()
 
     def _abandon(self) -> int:
         """End whoever is still at work and return how many mails nobody handled."""
@@ -350,7 +347,8 @@ class Supervisor:
         if resident.actor is None:
             resident.actor = await self._kinds[address.kind].build(address.key)
             self._done["built"] += 1
-        await resident.actor.handle(mails)
+        with resident.forgotten_after(self._is_outage):
+            await resident.actor.handle(mails)
 
     async def _give_up(
         self, address: Address, mailbox: Mailbox, mails: Sequence[Any], error: Exception
@@ -369,7 +367,7 @@ class Supervisor:
 
     async def _attempt(self, step: Callable[[], Awaitable[None]]) -> Exception | None:
         """Run a step and return its error; only that the supervisor stops is raised."""
-        error = await _error_of(step)
+        error = await error_after_outage(step, self._is_outage, self._waits(), self._clock)
         if self._closed and isinstance(error, SupervisorClosedError):
             raise error
         return error

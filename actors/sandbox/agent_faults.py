@@ -28,6 +28,8 @@ class AgentFaults(NoFaults):
         """Seconds between what a call does and its answer, by `Service/Method`."""
         self.refused: dict[str, Code] = {}
         """Calls that are refused every time, by `Service/Method`."""
+        self.says = "planned"
+        """What the refusals say."""
         self.repeated: set[str] = set()
         """Kinds of frames that are sent twice."""
         self.withheld: set[str] = set()
@@ -40,14 +42,14 @@ class AgentFaults(NoFaults):
             return await apply()
         await anyio.sleep(self.delays.get(call.name, 0))
         if call.name in self.refused:
-            raise RefusedError(self.refused[call.name], "planned")
+            raise RefusedError(self.refused[call.name], self.says)
         is_post = call.name == POST
         if is_post and self.before and (code := self.before.pop(0)):
-            raise RefusedError(code, "planned")
+            raise RefusedError(code, self.says)
         answer = await apply()
         await anyio.sleep(self.slow_answers.get(call.name, 0))
         if is_post and self.after:
-            raise RefusedError(self.after.pop(0), "planned")
+            raise RefusedError(self.after.pop(0), self.says)
         return answer
 
     async def delivering(

@@ -1,17 +1,18 @@
 """Texts of the gateway become deliveries: whose they are, in which parts, and how it ended."""
 
-import hashlib
 import logging
 import secrets
 from collections.abc import Sequence
 
 from ...store import outbox, turns
 from ...store.outbox import PartRow
+from ..runtime.clock import utc_text
+from .bodies import Bodies
 from .journal import Draft
 from .mail import DELIVERY, Answer, Send
 from .ports import DeliveryResult, DeliveryState, Outgoing
+from .repetition import KEPT, digest_of, ends_in, written
 from .services import Services
-from .splitting import split
 from .turn import TurnActor
 
 __all__ = ["FAILED_INSIDE", "NO_ANSWER", "Answering", "result_of"]
@@ -39,6 +40,7 @@ class Answering:
         """Use what the actors of the profile share."""
         self._services = services
         self._journal = services.journal
+        self._bodies = Bodies(services.directory)
 
     async def post(self, mail: Answer, turn: TurnActor | None) -> None:
         """Write the parts of a text into the outbox and send them on their way.
@@ -47,8 +49,14 @@ class Answering:
             mail: the text, and who waits for what becomes of it.
             turn: the turn the gateway has on this key; None: none.
         """
+        if await self._is_planned(mail):
+            return
         outgoing = mail.outgoing
-        bodies = split(outgoing.text)
+        again = await self._handed_over_before(outgoing, turn)
+        if again:
+            await self._send_again(mail, again)
+            return
+        bodies = await self._bodies.of(outgoing.text)
         is_commands = await self._command_of(outgoing, turn) is not None
         owner = turn if outgoing.job_id is None and not is_commands else None
         if not bodies:
@@ -84,30 +92,70 @@ class Answering:
 
     async def _send(self, mail: Answer, turn: TurnActor | None, bodies: Sequence[str]) -> None:
         draft = self._journal.draft()
-        again = await self._asked_before(turn, bodies) if mail.outgoing.is_final else []
-        if again:
-            parts = [draft.part(part, "retry") for part in again]
-        else:
-            parts = await self._plan(draft, mail.outgoing, turn, bodies)
+        parts = await self._plan(draft, mail.outgoing, turn, bodies)
         if turn is not None and turn.state != "folded" and mail.outgoing.is_final:
             turn.deliver(draft)
-        delivery_id = parts[0].delivery_id
+        await self._dispatch(draft, mail, parts[0].delivery_id)
+
+    async def _send_again(self, mail: Answer, parts: Sequence[PartRow]) -> None:
+        """Send what is missing of a delivery; what is in the room stays as it is."""
+        draft = self._journal.draft()
+        for part in parts:
+            draft.part(part, "retry")
+        await self._dispatch(draft, mail, parts[0].delivery_id)
+
+    async def _dispatch(self, draft: Draft, mail: Answer, delivery_id: str) -> None:
         # Before the commit: from there on it goes out, whoever is told what meanwhile.
         self._services.promises.expect(delivery_id, mail.promise)
         await draft.commit()
-        self._services.tell(DELIVERY, delivery_id, Send())
+        self._services.tell_surely(DELIVERY, delivery_id, Send())
 
-    async def _asked_before(
-        self, turn: TurnActor | None, bodies: Sequence[str]
+    async def _is_planned(self, mail: Answer) -> bool:
+        """Tell whether this very mail was handled before, and see to its delivery.
+
+        The lane may have failed after the parts were written, and is handed the mail again.
+        """
+        delivery_id = self._services.promises.delivery_of(mail.promise)
+        if delivery_id is None:
+            return mail.promise.is_kept
+        scope = self._journal.scope
+        if not await self._journal.read(lambda db: outbox.of_delivery(db, scope, delivery_id)):
+            return False
+        self._services.tell_surely(DELIVERY, delivery_id, Send())
+        return True
+
+    async def _handed_over_before(
+        self, outgoing: Outgoing, turn: TurnActor | None
     ) -> Sequence[PartRow]:
-        """Return the parts of the same answer when the gateway asks for it once more."""
-        if turn is None or turn.state != "delivering":
+        """Return the parts of the same text where the gateway hands it over once more."""
+        scope = self._journal.scope
+        if outgoing.job_id is not None:
             return []
-        scope, turn_id = self._journal.scope, turn.row.message_id
-        parts = await self._journal.read(lambda db: outbox.of_turn(db, scope, turn_id))
-        answer = [part for part in parts if part.kind == "answer"]
-        wanted = [digest_of(body) for body in bodies]
-        return answer if [part.digest for part in answer] == wanted else []
+        if outgoing.is_final:
+            if turn is None or turn.state != "delivering":
+                return []
+            answer = await self._answer_of(turn.row.message_id)
+            same = digest_of(written(outgoing.text))
+            return answer if answer and answer[0].text_digest == same else []
+        since = utc_text(self._journal.clock.now() - KEPT)
+        room_id, root_id = outgoing.room_id, outgoing.thread_root_id
+        opened = self._services.opened_at
+        answers = await self._journal.read(
+            lambda db: outbox.answers_at(db, scope, room_id, root_id, since=since, opened=opened)
+        )
+        delivery_id = ends_in(outgoing.text, answers)
+        if delivery_id is None:
+            return []
+        log.info("%s: the gateway hands its text over once more", delivery_id)
+        return await self._journal.read(lambda db: outbox.of_delivery(db, scope, delivery_id))
+
+    async def answered_late(self, turn_id: str) -> TurnActor | None:
+        """Return a turn that had failed though all of its answer is in the room by now."""
+        scope = self._journal.scope
+        row = await self._journal.read(lambda db: turns.find(db, scope, turn_id))
+        if row is None or row.state != "failed" or await self.failure_of(turn_id) is not None:
+            return None
+        return TurnActor(row)
 
     async def _plan(
         self,
@@ -123,6 +171,7 @@ class Answering:
         answers = owner_id if outgoing.is_final else None
         delivery_id = f"{owner_id or outgoing.room_id}:{secrets.token_hex(4)}"
         now = self._journal.now()
+        text = written(outgoing.text)
         rows = [
             PartRow(
                 scope=self._journal.scope,
@@ -137,13 +186,15 @@ class Answering:
                 in_reply_to=answers if number == 1 else None,
                 body=body,
                 bytes=len(body.encode()),
-                digest=digest_of(body),
+                digest=digest_of(body.encode()),
                 state="pending",
                 reason=None,
                 attempt=0,
                 message_id=None,
                 created_at=now,
                 updated_at=now,
+                text_bytes=len(text),
+                text_digest=digest_of(text),
             )
             for number, body in enumerate(bodies, start=1)
         ]
@@ -171,11 +222,6 @@ class Answering:
         await draft.commit()
 
 
-def digest_of(body: str) -> str:
-    """Return what tells one text from another, in hexadecimal."""
-    return hashlib.sha256(body.encode()).hexdigest()
-
-
 def result_of(parts: Sequence[PartRow]) -> DeliveryResult:
     """Read off its parts how a delivery ended."""
     posted = tuple(part.message_id for part in parts if part.message_id is not None)
@@ -185,7 +231,7 @@ def result_of(parts: Sequence[PartRow]) -> DeliveryResult:
     if missing.state == "superseded":
         return DeliveryResult(DeliveryState.SUPERSEDED, posted, missing.reason)
     state = DeliveryState.PARTIAL if posted else DeliveryState.REFUSED
-    return DeliveryResult(state, posted, missing.reason, is_retryable=missing.reason == "busy")
+    return DeliveryResult(state, posted, missing.reason)
 
 
 def _first_missing(parts: Sequence[PartRow]) -> PartRow | None:

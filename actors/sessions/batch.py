@@ -8,7 +8,8 @@ from datetime import datetime
 from ...store.turns import TurnRow
 from .admission import Admitted, Bypassed, Cause, Expired, Path, Refused
 from .facts import Message
-from .mail import EditorUnknown, Find, LookBack, RecoverMessage, RoomMail
+from .find import Find
+from .mail import EditorUnknown, LookBack, RecoverMessage, RoomMail
 from .stream_events import (
     Mentioned,
     MessageEdited,

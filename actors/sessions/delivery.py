@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ...machines.delivery import OUTCOME_UNKNOWN, Posted, Refusal
-from ...store import outbox
+from ...store import outbox, turns
 from ...store.outbox import PartRow
+from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from .answering import result_of
 from .errors import (
@@ -27,6 +28,13 @@ log = logging.getLogger(__name__)
 
 LOOKS = 4  # how often a post that is not found in the room is given up
 
+LONGEST_WAIT_S = 8.0  # between two attempts
+
+CLOCK_TOLERANCE = timedelta(seconds=60)
+"""So far the server's clock may be behind ours where nothing tells by how much."""
+DRIFT = timedelta(seconds=5)
+"""So far our clock may have been set, or run, forward while a turn ran."""
+
 
 class DeliveryActor:
     """Owns the parts of one delivery; stops at the first that is refused."""
@@ -41,6 +49,8 @@ class DeliveryActor:
         self._delivery_id = delivery_id
         self._services = services
         self._journal = services.journal
+        self._tried: dict[str, int] = {}
+        """By part: what the stream had shown when it was first tried."""
 
     @classmethod
     async def load(cls, delivery_id: str, services: Services) -> "DeliveryActor":
@@ -64,7 +74,8 @@ class DeliveryActor:
     async def _bring_out(self, part: PartRow) -> PartRow:
         """Work on one part until it is delivered or refused."""
         limits = self._services.limits
-        waits = backoff(first=limits.first_wait_s, factor=2, longest=max(8, limits.first_wait_s))
+        longest_s = max(LONGEST_WAIT_S, limits.first_wait_s)
+        waits = backoff(first=limits.first_wait_s, factor=2, longest=longest_s)
         # What a wait may heal, and how long one is worth it.
         patience_s = {"busy": limits.busy_wait_s, "unreachable": limits.outage_wait_s}
         looks = 0
@@ -77,11 +88,15 @@ class DeliveryActor:
                 looks += part.state == "pending"
             else:
                 part = await self._post(part)
+                if part.state == "uncertain":
+                    await self._journal.clock.sleep(limits.look_after_s)
             if part.reason in patience_s and part.state in {"pending", "uncertain"}:
                 wait_s = next(waits)
                 patience_s[part.reason] -= wait_s
                 if patience_s[part.reason] < 0:
-                    return await self._step(part, "refuse", Refusal(part.reason))
+                    reason = "rate_limited" if part.reason == "busy" else part.reason
+                    log.warning("%s was given up: %s", part.outbox_id, reason)
+                    return await self._step(part, "refuse", Refusal(reason))
                 await self._journal.clock.sleep(wait_s)
             elif looks > 1 and part.state == "pending":
                 await self._journal.clock.sleep(next(waits))
@@ -89,14 +104,17 @@ class DeliveryActor:
 
     async def _post(self, part: PartRow) -> PartRow:
         part = await self._step(part, "post")
+        own_posts = self._services.own_posts
         try:
             async with self._services.locks.of(part.room_id):
+                self._tried.setdefault(part.outbox_id, own_posts.now())
                 message_id = await self._services.server.post(_post_of(part))
+                own_posts.claim(message_id, part.outbox_id)
         except ServerBusyError:
             return await self._step(part, "postpone", Refusal("busy"))
         except RequestRefusedError as error:
             log.warning("%s was refused by the server: %s", part.outbox_id, error)
-            return await self._step(part, "refuse", Refusal(error.code))
+            return await self._step(part, "refuse", Refusal(_reason_of(error)))
         except UnusableConnectionError as error:
             self._services.give_up(error)
             return await self._step(part, "refuse", Refusal("not_connected"))
@@ -112,13 +130,9 @@ class DeliveryActor:
             part: the part.
             last: whether it is given up if it is not there.
         """
-        began = datetime.fromisoformat(part.created_at)
-        scope, room_id = self._journal.scope, part.room_id
-        taken = await self._journal.read(lambda db: outbox.posted_in(db, scope, room_id))
         try:
-            found = await self._services.server.find_post(
-                _post_of(part), not_before=began, exclude=taken
-            )
+            async with self._services.locks.of(part.room_id):
+                found = await self._find(part)
         except UnusableConnectionError as error:
             self._services.give_up(error)
             return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
@@ -132,6 +146,31 @@ class DeliveryActor:
         if last:
             return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
         return await self._step(part, "find_nothing")
+
+    async def _find(self, part: PartRow) -> str | None:
+        """Read the place back; the room's lock is held, so that nobody else's post is half known.
+
+        Not it are the messages that are other parts, and those that were there before it was
+        tried: people may say the same twice, and other processes use the account as well.
+        """
+        scope, room_id = self._journal.scope, part.room_id
+        own_posts = self._services.own_posts
+        taken, turn = await self._journal.read(
+            lambda db: (
+                outbox.posted_in(db, scope, room_id),
+                (turns.find(db, scope, part.turn_id) if part.turn_id else None)
+                or turns.newest(db, scope),
+            )
+        )
+        earlier = own_posts.before(self._tried.get(part.outbox_id, 0))
+        found = await self._services.server.find_post(
+            _post_of(part),
+            not_before=_earliest(part, turn),
+            exclude=taken | own_posts.claimed_by_others(part.outbox_id) | earlier,
+        )
+        if found is not None:
+            own_posts.claim(found, part.outbox_id)
+        return found
 
     async def _step(self, part: PartRow, event: str, ev: object = None) -> PartRow:
         draft: Draft = self._journal.draft()
@@ -147,6 +186,34 @@ class DeliveryActor:
             ended = DeliveryEnded(self._delivery_id, first.turn_id)
             self._services.tell(THREAD, lane, ended)
         self._services.promises.settle(self._delivery_id, result)
+
+
+def _earliest(part: PartRow, turn: TurnRow | None) -> datetime:
+    """Return the earliest time the server's clock can have shown when a part was posted.
+
+    A question has a time of the server's and one of ours, so what passed since is measured on
+    our clock alone; the two clocks need not agree.
+
+    Args:
+        part: the part.
+        turn: that of its own question, else the newest; None: there never was one.
+    """
+    made = datetime.fromisoformat(part.created_at)
+    if turn is None:
+        return made - CLOCK_TOLERANCE
+    passed = made - datetime.fromisoformat(turn.received_at)
+    return datetime.fromisoformat(turn.posted_at) + passed - DRIFT
+
+
+def _reason_of(error: RequestRefusedError) -> str:
+    """Return the word for a refusal that an operator can do something with."""
+    match error.code:
+        case "failed_precondition" if "archived" in error.text:
+            return "archived"
+        case "resource_exhausted":
+            return "too_large"
+        case code:
+            return code
 
 
 def _post_of(part: PartRow) -> Post:

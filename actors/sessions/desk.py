@@ -10,11 +10,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ...store import glossary, ignored
+from ...store.custody import Custodian
 from ...store.database import Database, StoreError
 from ..runtime.backoff import backoff
 from ..runtime.clock import Clock
 from ..runtime.host import TaskHost
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
 from .connection import ConnectionActor, load_connection
@@ -29,6 +31,7 @@ from .journal import Journal
 from .mail import (
     CONNECTION,
     DELIVERY,
+    RETENTION,
     ROOM,
     SIGN,
     THREAD,
@@ -54,6 +57,7 @@ from .ports import (
 from .position import PositionKeeper
 from .promise import Promise
 from .recovery import Recovery
+from .retention import RetentionActor, prune_now_and_then
 from .room import RoomActor
 from .services import Limits, Services
 from .signs import SignActor
@@ -71,6 +75,8 @@ WAITING_PER_ROOM = 1_000
 WAITING_PER_LANE = 1_000
 
 LONGEST_REPAIR_WAIT_S = 30.0
+LOCK_AT_START_S = 10.0  # beside the 5 s of each attempt; the gateway gives a connect 30 s
+OUTAGE = (StoreBusyError, StoreUnavailableError)
 
 UNFINISHED = DeliveryResult(DeliveryState.REFUSED, (), "stopping")
 """It stands in the outbox: what is missing goes out after the next start."""
@@ -125,7 +131,9 @@ class SessionsDesk:
         try:
             await self._host.start()
         except StoreError as error:
-            raise StateUnusableError(str(error)) from error
+            raise StateUnusableError(str(error), may_pass=error.may_pass) from error
+        except OUTAGE as error:
+            raise StateUnusableError(str(error), may_pass=True) from error
         await self._wait_for_first_outcome()
 
     async def stop(self) -> None:
@@ -187,19 +195,29 @@ class SessionsDesk:
             log.debug("%s after the stop", type(mail).__name__)
             return
         try:
-            self._services.tell(THREAD, session_key, mail)
+            if isinstance(mail, KeyReady):
+                self._services.tell(THREAD, session_key, mail)
+            else:
+                self._services.tell_surely(THREAD, session_key, mail)
         except SupervisorClosedError:
             log.debug("%s while stopping: the rows say what is open", type(mail).__name__)
         except MailboxFullError:
-            log.exception("%s: a report of the gateway is lost", session_key)
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
 
     # --- start and stop -----------------------------------------------------------------------
 
     async def _open(self, tasks: TaskGroup) -> None:
         equipment = self._equipment
-        store = StoreThread(equipment.open_state, clock=equipment.clock)
+        store = StoreThread(
+            Custodian(equipment.open_state, equipment.clock.now),
+            opening_patience_s=LOCK_AT_START_S,
+            clock=equipment.clock,
+        )
         await tasks.start(store.serve)
-        await store.run(partial(glossary.save, entries=entries()))
+        words = entries()
+        # Nothing is written where nothing has to be: a writer elsewhere is no reason to wait.
+        if not await store.read(partial(glossary.is_told, entries=words)):
+            await store.run(partial(glossary.save, entries=words))
         journal = Journal(store, equipment.scope, equipment.clock)
         kinds: dict[str, Kind] = {}
 
@@ -213,6 +231,7 @@ class SessionsDesk:
             waits=partial(backoff, equipment.limits.repair_wait_s, 5, LONGEST_REPAIR_WAIT_S),
             on_dead=on_dead,
             attempts=4,
+            is_outage=is_outage,
         )
         services = Services(
             journal=journal,
@@ -227,6 +246,7 @@ class SessionsDesk:
             directory=Directory(equipment.server),
             keeper=PositionKeeper(journal, tasks),
             following=Following(equipment.server, journal, tasks),
+            opened_at=journal.now(),
         )
         services.directory.on_return = partial(_hear_again, services)
         kinds.update(self._kinds(services))
@@ -234,6 +254,7 @@ class SessionsDesk:
             journal.on_sign = partial(_refresh_sign, services)
         self._services = services
         services.tell(CONNECTION, equipment.scope, Start())
+        tasks.start_soon(prune_now_and_then, services, self._first_outcome)
 
     def _kinds(self, services: Services) -> dict[str, Kind]:
         """Say how actors of each kind are made."""
@@ -257,6 +278,7 @@ class SessionsDesk:
             SIGN: Kind(partial(_load, SignActor.load, services)),
             DELIVERY: Kind(partial(_load, DeliveryActor.load, services)),
             CONNECTION: Kind(connect),
+            RETENTION: Kind(partial(_load, RetentionActor.load, services)),
         }
 
     async def _wait_for_first_outcome(self) -> None:
@@ -282,7 +304,10 @@ class SessionsDesk:
                 at = services.journal.now()
                 scope = services.journal.scope
                 write = partial(ignored.add, scope=scope, counts=counts, at=at)
-                await services.journal.store.run(write)
+                try:
+                    await services.journal.store.run(write)
+                except OUTAGE as error:
+                    log.warning("the counters of what was ignored are lost: %s", error)
         await services.journal.store.close()
 
     def _crashed(self, error: BaseException) -> None:

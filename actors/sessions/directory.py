@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 USER_ID = re.compile(r"U[0-9A-Za-z]{14}")
 """Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
 
+NO_PERSON = frozenset({"all", "here", "everyone", "owner", "admin", "moderator"})
+"""Handles that no account can have. Source: Chatto 0.4.20, cli/internal/core/users.go."""
+
 NAMES_KEPT = 10_000  # people; a name is read again when it is needed after it was forgotten
 
 
@@ -159,6 +162,24 @@ class Directory:
     def _make_room(self) -> None:
         if len(self._people) > self._names_kept:
             self._people.clear()
+
+    async def is_person(self, handle: str) -> bool:
+        """Tell whether a handle is the login of a person, in any case.
+
+        Whoever is not known is read, each time: an account may have been made since.
+        Raises: ChatError.
+        """
+        wanted = handle.lower()
+        if wanted in NO_PERSON:
+            return False
+        if self._account is not None and self._account.login.lower() == wanted:
+            return True
+        if any(person.login.lower() == wanted for person in self._people.values()):
+            return True
+        found = await self._server.find_person(handle)
+        if found is not None:
+            self.note_people({found.user_id: found})
+        return found is not None
 
     async def resolve(self, entries: Iterable[str]) -> frozenset[str]:
         """Turn logins and user IDs of an allowlist into user IDs; name what is nobody.

@@ -12,6 +12,7 @@ from .inert import quotable_name
 from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, NotStarted
+from .notices import TOO_MANY_ATTEMPTS, Notices
 from .ports import HandOver, TurnOrder
 from .services import Services
 from .turn import TurnActor
@@ -39,6 +40,7 @@ class Dispatch:
         self._services = services
         self._journal = services.journal
         self._briefing = Briefing(session_key, services)
+        self._notices = Notices(services)
 
     async def pump(self, draft: Draft, about: TurnActor | None = None) -> None:
         """Record what was decided; as long as the key is free, the next turn goes out.
@@ -53,7 +55,7 @@ class Dispatch:
             if turn is not about:
                 await draft.commit()
                 draft = self._journal.draft()
-            brief = await self._brief(draft, turn)
+            brief = None if self._is_given_up(draft, turn) else await self._brief(draft, turn)
             if brief is not None:
                 self._holding.hand_over(draft, turn, brief)
                 await draft.commit()
@@ -62,6 +64,16 @@ class Dispatch:
                 await self._give(draft, turn, brief)
             turn = self._next()
         await draft.commit()
+
+    def _is_given_up(self, draft: Draft, turn: TurnActor) -> bool:
+        """Plan the end of a turn that was handed over often enough, and say so to its author."""
+        if turn.row.attempt < self._services.limits.turn_attempts:
+            return False
+        self._holding.skip(draft, turn, TOO_MANY_ATTEMPTS)
+        turn.fail(draft, TOO_MANY_ATTEMPTS)
+        self._notices.too_many_attempts(draft, turn.row)
+        self._lane.keep(turn)
+        return True
 
     async def _brief(self, draft: Draft, turn: TurnActor) -> Brief | None:
         """Read what the turn is told; None: it does not go out now."""
@@ -82,7 +94,9 @@ class Dispatch:
         turn = self._lane.waiting()
         if turn is None or self._lane.at_gateway() is not None:
             return None
-        return turn if self._services.gateway.is_ready(self._key) else None
+        if not self._services.gateway.is_ready(self._key):
+            return None
+        return turn if self._services.slots.take(self._key) else None
 
     async def _give(self, draft: Draft, turn: TurnActor, brief: Brief) -> None:
         """Act on a recorded hand-over, and plan what follows from it at once."""

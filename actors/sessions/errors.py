@@ -92,3 +92,13 @@ class StreamLostError(Exception):
 
 class StateUnusableError(Exception):
     """The state file cannot be used; the text says why and what to do."""
+
+    def __init__(self, text: str, *, may_pass: bool = False) -> None:
+        """Say why.
+
+        Args:
+            text: why, and what to do.
+            may_pass: whether a later start may succeed by itself: a lock, a full disk.
+        """
+        super().__init__(text)
+        self.may_pass = may_pass

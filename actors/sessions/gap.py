@@ -10,8 +10,9 @@ from ...store import turns
 from .admission import Cause, answers_room, needs_no_mention
 from .errors import RequestRefusedError
 from .facts import EntryKind, InboxEntry, Message, Place, Room, RoomKind
+from .find import Find
 from .inbox_reading import read_inbox
-from .mail import Find, LookBack, Outlived
+from .mail import LookBack, Outlived
 from .revision import OPEN
 from .services import Services
 

@@ -87,6 +87,7 @@ class Draft:
         self._work: list[Callable[[Database], object]] = []
         self._lines: list[str] = []
         self._signed: list[str] = []
+        self._has_receipts = False
         self._acts: list[Callable[[], object]] = []
 
     @property
@@ -185,7 +186,11 @@ class Draft:
         return new
 
     def receive(self, row: TurnRow) -> None:
-        """Plan the receipt of a message, before anything is done about it."""
+        """Plan the receipt of a message, before anything is done about it.
+
+        On a disk that is all but full it waits: what is left is for the answers under way.
+        """
+        self._has_receipts = True
         self._plan(lambda db: turns.receive(db, row))
         self._begin("turn", row.message_id, row.message_id, "receive", row.state)
 
@@ -234,7 +239,7 @@ class Draft:
         self._plan(write)
 
     def then(self, act: Callable[[], object]) -> None:
-        """Plan what is begun once everything is written."""
+        """Plan what is done as soon as this is written: a mail to the actor whose row it is."""
         self._acts.append(act)
 
     async def commit(self) -> None:
@@ -246,7 +251,10 @@ class Draft:
         """
         work = self._work
         if work:
-            await self._journal.store.run(lambda db: [write(db) for write in work])
+            may_wait = self._has_receipts
+            await self._journal.store.run(
+                lambda db: [write(db) for write in work], may_wait=may_wait
+            )
         for line in self._lines:
             log.info("%s", line)
         for message_id in self._signed:

@@ -41,6 +41,10 @@ class Lane:
         """Return the turn that has waited longest; None: nobody waits."""
         return next((turn for turn in self if turn.state == "queued"), None)
 
+    def waiting_count(self) -> int:
+        """Return how many wait."""
+        return sum(turn.state in {"admitted", "queued"} for turn in self)
+
     def reported(self, message_id: str | None) -> TurnActor | None:
         """Return the turn a report of the gateway is about; None: a run that is no turn.
 

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Cause, Expired, Refused
+from .admission import Admitted, Bypassed, Expired, Refused
 from .errors import UnusableConnectionError
 from .facts import Message
+from .find import Find
 from .ports import DeliveryResult, Outgoing, RunOutcome, RunStop
 from .promise import Promise
 from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
@@ -16,6 +17,7 @@ from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetra
 __all__ = [
     "CONNECTION",
     "DELIVERY",
+    "RETENTION",
     "ROOM",
     "SIGN",
     "THREAD",
@@ -26,7 +28,6 @@ __all__ = [
     "Edited",
     "EditedUnseen",
     "EditorUnknown",
-    "Find",
     "GiveUp",
     "Identified",
     "IsCaughtUp",
@@ -34,6 +35,7 @@ __all__ = [
     "LookBack",
     "NotStarted",
     "Outlived",
+    "Prune",
     "Received",
     "Recover",
     "RecoverMessage",
@@ -68,6 +70,24 @@ SIGN = "sign"
 """Kind of the actors that keep the reaction on a message; key: message ID."""
 CONNECTION = "connection"
 """Kind of the one actor that keeps the connection; key: scope."""
+RETENTION = "retention"
+"""Kind of the one actor that forgets what is over; key: scope."""
+
+
+# --- retention ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Command: remove the next rows of what is over."""
+
+    table: str
+    before: str | None = None
+    """Only what was over at this time; None: this is the first batch, which decides it."""
+    after: int = 0
+    """Where the batch before this one ended in the table."""
+    removed: int = 0
+    """How many rows the batches before this one removed."""
 
 
 # --- room -----------------------------------------------------------------------------------
@@ -85,24 +105,6 @@ class EditorUnknown:
     """The time in which the edit of a message has to be announced is over."""
 
     message_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Find:
-    """A message that a gap may have hidden."""
-
-    message_id: str
-    cause: Cause
-    """Why it may be meant, as far as can be told without reading it."""
-    thread_root_id: str | None
-    author_id: str | None
-    """None: the author's account is gone."""
-    posted_at: datetime
-    """The server's time of the message, or a little later."""
-    is_mention: bool
-    """Whether the server says that it mentions the account."""
-    leaves_row: bool
-    """Whether it leaves a row although it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -124,11 +124,11 @@ class ChatServer(RealtimeSource, PastReader, Protocol):
 
         Args:
             post: what was posted.
-            not_before: our time of the first attempt, by our clock.
+            not_before: the earliest time the server's clock can have given it.
             exclude: own messages that are known to be other posts.
 
         Raises:
-            ChatError: the room could not be read.
+            ChatError: the room could not be read, or too much was posted since.
         """
         ...
 

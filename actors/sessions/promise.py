@@ -23,6 +23,11 @@ class Promise(Generic[T]):
             self._value.append(value)
             self._event.set()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the value was given."""
+        return bool(self._value)
+
     async def wait(self) -> T:
         """Wait for the value."""
         await self._event.wait()

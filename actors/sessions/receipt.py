@@ -7,7 +7,8 @@ from ...store.turns import TurnRow
 from ..runtime.clock import utc_text
 from .admission import Cause
 from .facts import Message, Room
-from .mail import Find, Words
+from .find import Find
+from .mail import Words
 from .services import Services
 from .standing import place_of_message
 from .stream_events import MessagePosted

@@ -140,6 +140,8 @@ class Reception:
         """Remember what was posted in which conversation, whoever wrote it."""
         if isinstance(event, Mentioned):
             return
+        if event.author_id == self._services.directory.account.user_id:
+            self._services.own_posts.note(event.message_id)
         directory, root_id = self._services.directory, event.thread_root_id
         if root_id is not None or directory.kind_of(event.room_id) is RoomKind.DIRECT:
             self._services.unseen.note(event.room_id, root_id, event.message_id)

@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from ...store import ignored, turns
 from ..runtime.backoff import backoff
-from ..runtime.store_errors import StoreBusyError, StoreUnavailableError
+from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from .admission import NotForUs, Refused
 from .batch import Batch, Decided, cause_of, finds_of, ids_about, ids_of
 from .errors import ServerBusyError, ServerUnreachableError, UnusableConnectionError
 from .facts import Message, Room
+from .find import Find
 from .judge import Judge
-from .mail import ROOM, THREAD, Find, LookBack, Received, RoomMail
+from .mail import ROOM, THREAD, LookBack, Received, RoomMail
 from .receipt import receipt_of, receipt_of_find
 from .revision import Reviser
 from .room_reader import Reading, RoomReader
@@ -32,7 +33,10 @@ LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
 LATER = (ServerUnreachableError, ServerBusyError, StoreBusyError, StoreUnavailableError)
-"""Errors that a wait may heal: a server that does not answer, a disk that is full."""
+"""Errors that a wait may heal: a server that does not answer, a disk that is full.
+
+A receipt waits for the disk as long as it takes, a read not for its server.
+"""
 
 T = TypeVar("T")
 
@@ -79,7 +83,7 @@ class RoomActor:
                 await self._take(mails)
             except LATER as error:
                 wait_s = next(waits)
-                patience_s -= wait_s
+                patience_s -= 0 if is_outage(error) else wait_s
                 if patience_s < 0:
                     return self._leave(mails, error)
                 log.info("room %s, again in %.1f s: %s", self._room_id, wait_s, error)

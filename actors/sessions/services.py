@@ -16,11 +16,13 @@ from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .following import Following
 from .journal import Journal
-from .mail import CONNECTION, GiveUp
+from .mail import CONNECTION, THREAD, GiveUp, KeyReady
+from .own_posts import OwnPosts
 from .policy import ContextLimits, Policy
 from .ports import ChatServer, DeliveryResult, Gateway, RealtimeSource
 from .position import PositionKeeper
 from .promise import Promise
+from .slots import Slots
 from .unseen import Unseen
 
 __all__ = ["Limits", "PromisesKept", "RoomLocks", "Services", "Tally"]
@@ -40,6 +42,8 @@ class Limits:
     """Longest wait for the end of a run that is being stopped; a tool takes its time."""
     busy_wait_s: float = 30.0
     """Longest wait, in all, when the server says "later" to a post."""
+    look_after_s: float = 0.5
+    """Pause before a post is looked for: the server may apply it after the connection broke."""
     first_wait_s: float = 1.0
     """First wait when the server says "later" to a post; the next ones are longer."""
     steady_after_s: float = 60.0
@@ -56,8 +60,20 @@ class Limits:
     """How long what is posted now waits, at most, for what a gap hid in the same place."""
     outage_wait_s: float = 300.0
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
+    parallel_turns: int = 16
+    """Turns at the gateway at once, commands apart; the others wait."""
+    waiting_turns: int = 100
+    """Questions that may wait in one lane; one more is declined, in words."""
+    turn_attempts: int = 20
+    """How often one question is handed to the gateway, corrections included."""
     repair_wait_s: float = 0.2
     """First wait before mail whose handler failed is handled again; the next ones are longer."""
+    retention_s: float = 30 * 86_400.0
+    """How long what is over is kept, and its steps."""
+    retention_every_s: float = 3_600.0
+    """How often what is over is looked for."""
+    retention_pause_s: float = 0.05
+    """Pause between two transactions that remove rows."""
 
 
 class RoomLocks:
@@ -81,16 +97,20 @@ class PromisesKept:
 
     def __init__(self) -> None:
         """Start with nobody waiting."""
-        self._waiting: dict[str, Promise[DeliveryResult]] = {}
+        self._waiting: dict[str, list[Promise[DeliveryResult]]] = {}
 
     def expect(self, delivery_id: str, promise: Promise[DeliveryResult]) -> None:
         """Remember who waits for a delivery."""
-        self._waiting[delivery_id] = promise
+        self._waiting.setdefault(delivery_id, []).append(promise)
+
+    def delivery_of(self, promise: Promise[DeliveryResult]) -> str | None:
+        """Return the delivery somebody waits for; None: none was planned for them yet."""
+        waiting = (id_ for id_, promises in self._waiting.items() if promise in promises)
+        return next(waiting, None)
 
     def settle(self, delivery_id: str, result: DeliveryResult) -> None:
         """Tell whoever waits; a delivery from before a restart has nobody."""
-        promise = self._waiting.pop(delivery_id, None)
-        if promise is not None:
+        for promise in self._waiting.pop(delivery_id, []):
             promise.keep(result)
 
     def settle_all(self, result: DeliveryResult) -> None:
@@ -138,14 +158,23 @@ class Services:
     directory: Directory
     keeper: PositionKeeper
     following: Following
+    opened_at: str
+    """When this start began, as rows keep times."""
     locks: RoomLocks = field(default_factory=RoomLocks)
     promises: PromisesKept = field(default_factory=PromisesKept)
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
+    own_posts: OwnPosts = field(default_factory=OwnPosts)
     no_signs: set[str] = field(default_factory=set)
     """Rooms in which reactions were refused: not tried again before the next start."""
     running: set[str] = field(default_factory=set)
     """Lanes in which a run is under way: only there the agent is shown typing."""
+    slots: Slots = field(init=False)
+    """Lanes that have a turn at the gateway."""
+
+    def __post_init__(self) -> None:
+        """Make what needs the rest."""
+        self.slots = Slots(self.limits.parallel_turns, self._give_place)
 
     def lane_of(self, room_id: str, thread_root_id: str | None) -> str:
         """Return the mailbox in which what happens at a place is put in order.
@@ -186,6 +215,29 @@ class Services:
             SupervisorClosedError: the profile is being stopped.
         """
         self.tell(CONNECTION, self.journal.scope, GiveUp(error))
+
+    def tell_surely(self, kind: str, key: str, mail: object) -> None:
+        """Put a mail into an actor's mailbox, later where it is full now.
+
+        For what is recorded already, so that a second attempt of the sender would repeat it.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        try:
+            self.tell(kind, key, mail)
+        except MailboxFullError:
+            log.warning("%s %s: mail has to wait (%s)", kind, key, type(mail).__name__)
+            self.tasks.start_soon(self.send, kind, key, mail)
+
+    def _give_place(self, session_key: str) -> None:
+        """Have a lane hand over its next turn: a place at the gateway is kept for it."""
+        try:
+            self.tell(THREAD, session_key, KeyReady())
+        except MailboxFullError:
+            log.info("%s has mail already, and looks for its next turn by that", session_key)
+        except SupervisorClosedError:
+            log.debug("%s: its turn goes out after the next start", session_key)
 
     def tell_later(self, seconds: float, kind: str, key: str, mail: object) -> None:
         """Put a mail into an actor's mailbox after a while."""

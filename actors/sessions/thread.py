@@ -34,6 +34,7 @@ from .mail import (
     RunStopped,
     ThreadMail,
 )
+from .notices import LANE_FULL, Notices
 from .ports import HandOver
 from .services import Services
 from .stopping import STOPPING_COMMANDS, stop_lane
@@ -73,6 +74,7 @@ class ThreadActor:
         self._holding = Holding(session_key, thread, services)
         self._dispatch = Dispatch(session_key, self._lane, self._holding, services)
         self._answering = Answering(services)
+        self._notices = Notices(services)
         self._correcting = Correcting(session_key, self._lane, self._holding, services)
         self._ending = Ending(self._lane, self._answering)
 
@@ -93,8 +95,12 @@ class ThreadActor:
 
     async def handle(self, mails: Sequence[ThreadMail]) -> None:
         """Decide, record, act; an error ends the actor, the rows are what remains."""
-        for mail in mails:
-            await self._handle(mail)
+        try:
+            for mail in mails:
+                await self._handle(mail)
+        finally:
+            is_busy = self._lane.at_gateway() is not None
+            self._services.slots.settle(self._key, is_busy=is_busy)
         self._show_running()
 
     async def _handle(self, mail: ThreadMail) -> None:  # noqa: C901  one case a mail
@@ -142,6 +148,10 @@ class ThreadActor:
             return
         turn = TurnActor(row)
         verdict = self._in_view_of_run(row, mail.verdict)
+        most = self._services.limits.waiting_turns
+        if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
+            verdict = Refused(verdict.cause, LANE_FULL)
+            self._notices.lane_full(draft, row)
         turn.judge(draft, verdict)
         self._lane.keep(turn)
         if isinstance(verdict, Bypassed):
@@ -227,6 +237,8 @@ class ThreadActor:
         if turn is not None:
             has_run = not self._services.gateway.is_ready(self._key)
             await self._ending.of_delivery(draft, turn, has_run=has_run)
+        elif (late := await self._answering.answered_late(mail.turn_id)) is not None:
+            late.answer(draft)
         await self._dispatch.pump(draft)
 
     async def _key_ready(self) -> None:

@@ -1,13 +1,18 @@
 """The lines README helps with are those the plugin really says."""
 
+import errno
 import logging
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import repeat
 from pathlib import Path
 
+import anyio
 import pytest
+from sqlite_utils import Database
 
 from hermes_chatto.actors.bootstrap import open_state
 from hermes_chatto.actors.chatto.address import parse_address
@@ -21,19 +26,27 @@ from hermes_chatto.actors.hermes.settings import (
     resolve,
 )
 from hermes_chatto.actors.hermes.values import Secret
+from hermes_chatto.actors.runtime.clock import ManualClock
+from hermes_chatto.actors.runtime.outage import Outage
+from hermes_chatto.actors.runtime.store_errors import explain
+from hermes_chatto.actors.runtime.store_thread import StoreThread
 from hermes_chatto.actors.sandbox.scripted_source import ScriptedSource
 from hermes_chatto.actors.sandbox.server.inbox import Level
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Script, colleague
 from hermes_chatto.actors.sessions.errors import ChatError, NotChattoError
 from hermes_chatto.actors.sessions.policy import Policy
+from hermes_chatto.actors.sessions.ports import Outgoing
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.stream_events import MessageRetracted
-from hermes_chatto.store.database import StoreError, open_database
+from hermes_chatto.store.custody import Custodian
+from hermes_chatto.store.database import FileLockedError, StoreError, open_database
+from hermes_chatto.store.state_errors import not_writable
 from hermes_chatto.tests.docs.documents import text_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "https://chat.example.org"
+POST = "MessageService/CreateMessage"
 BY_THE_GATEWAY = "Platform 'Chatto' requirements not met"
 
 
@@ -101,6 +114,57 @@ def of_state(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
     yield caplog.messages[-1]
 
 
+def of_stress(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
+    """Say what happens to a state file while it is in use."""
+    path = folder / "stress" / "state.db"
+    yield str(not_writable(path, OSError(errno.ENOSPC, "No space left on device")))
+    outage = Outage(ManualClock())
+    keeper = Custodian(lambda: open_database(path, now=NOW).db, lambda: NOW)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        outage.waits_for_lock(str(path), sqlite3.OperationalError("database is locked"))
+        outage.notice(explain(full_disk(), str(path)))
+        outage.end(str(path))
+        keeper.open()
+        path.unlink()
+        keeper.look()
+        path.rename(path.with_name("elsewhere.db"))
+        open_database(path, now=NOW).db.close()
+        keeper.look()
+        keeper.mend(sqlite3.DatabaseError("database disk image is malformed"))
+        keeper.close()
+    yield from caplog.messages
+
+
+def full_disk() -> sqlite3.Error:
+    """Return what SQLite says when there is no room."""
+    with closing(sqlite3.connect(":memory:")) as small:
+        small.execute("pragma max_page_count = 1")
+        with pytest.raises(sqlite3.OperationalError) as full:
+            small.execute("create table a (b)")
+    return full.value
+
+
+async def of_start(caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
+    """Say that a start waits."""
+    refusals = [FileLockedError("state.db is locked by another process")]
+
+    def open_memory() -> Database:
+        if refusals:
+            raise refusals.pop()
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        return Database(connection, execute_plugins=False)
+
+    caplog.clear()
+    async with anyio.create_task_group() as tasks:
+        store = StoreThread(open_memory, opening_patience_s=1.0, waits=lambda: repeat(0.0))
+        with caplog.at_level(logging.WARNING):
+            await tasks.start(store.serve)
+        await store.close()
+    for line in caplog.messages:
+        yield line
+
+
 async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
     """Say what is wrong with a server, or with what we know of it."""
     policy = Policy(allowed_user_entries=("alice", "nobody"))
@@ -160,6 +224,23 @@ async def of_absences(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIt
         yield line
 
 
+async def of_posts(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
+    """Say what may go wrong with an answer."""
+    limits = Limits(first_wait_s=0.01, busy_wait_s=0.02, look_after_s=0.01)
+    with caplog.at_level(logging.WARNING):
+        async with colleague(folder, limits=limits) as profile:
+            profile.faults.before = [Code.PERMISSION_DENIED, Code.INTERNAL]
+            profile.faults.refused["UserService/GetUser"] = Code.UNAVAILABLE
+            for _ in range(2):
+                await profile.desk.deliver(
+                    Outgoing(profile.rooms["R1"], None, "@carol", is_final=True)
+                )
+            profile.faults.refused[POST] = Code.RESOURCE_EXHAUSTED
+            await profile.desk.deliver(Outgoing(profile.rooms["R1"], None, "hi", is_final=True))
+    for line in caplog.messages:
+        yield line
+
+
 async def error_of(server: ChattoServer) -> str:
     """Return why a server gives no account."""
     with pytest.raises(ChatError) as error:
@@ -171,9 +252,13 @@ async def test_readme_knows_what_the_plugin_says(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each line has its remedy there, and each line there is really said."""
-    said = [*of_settings(), *of_state(tmp_path, caplog)]
+    said = [*of_settings(), *of_state(tmp_path, caplog), *of_stress(tmp_path, caplog)]
+    said += [line async for line in of_start(caplog)]
     caplog.clear()
     said += [line async for line in of_server(tmp_path, caplog)]
+    caplog.clear()
+    said += [line async for line in of_posts(tmp_path / "posts", caplog)]
+    caplog.clear()
     said += [line async for line in of_absences(tmp_path / "absences", caplog)]
     known = patterns()
 

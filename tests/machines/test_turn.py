@@ -175,7 +175,7 @@ class TurnWalk(RuleBasedStateMachine):
         if event == "hand_over":
             assert before.state in {"queued", "correcting"}
         if after.state == "answered":
-            assert before.state in {"delivering", "folded", "answered"}
+            assert before.state in {"delivering", "folded", "failed", "answered"}
         if before.state == "delivering":
             assert after.state in {"delivering", "answered", "failed"}
 

@@ -2,13 +2,16 @@
 
 import os
 import resource
+import shutil
 import sqlite3
 import stat
+import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlite_utils import Database
 
 from hermes_chatto.store import turns
@@ -20,6 +23,7 @@ from hermes_chatto.store.database import (
 from hermes_chatto.store.turns import TurnRow
 from hermes_chatto.tests.store.samples import NOW, receive
 
+FILLER = "filler"
 OPENER = Path(__file__).with_name("opener.py")
 SAFE_FOR_WAL = (3, 51, 3)
 NOT_SAFE_FOR_WAL = (3, 40, 1)
@@ -116,3 +120,27 @@ def no_file_longer_than(limit: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """Make a disk of 8 MB; only whoever may mount one can see a disk that is really full."""
+    place.mkdir()
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or umount is None or os.geteuid():
+        pytest.skip("nobody may mount a disk here")
+    command = [mount, "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    if subprocess.run(command, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        yield place
+    finally:
+        # Lazily: a failed test may have left a file open.
+        subprocess.run([umount, "-l", str(place)], check=True)
+
+
+def fill_up(disk: Path) -> None:
+    """Write until there is no room left, to the last block."""
+    with (disk / FILLER).open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 4_096)

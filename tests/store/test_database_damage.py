@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_chatto.store.database import (
+    LOOKED_THROUGH_BYTES,
     FileLockedError,
     open_database,
 )
@@ -103,3 +104,15 @@ def test_damaged_file_that_another_process_sets_aside_is_left_to_it(path: Path) 
 
     assert path.read_bytes() == content
     assert mode_of(path.with_name("state.db.repair-lock")) == 0o600
+
+
+def test_large_file_is_not_looked_through_at_every_start(path: Path) -> None:
+    """That would take a second; the damage shows when the page is read."""
+    fill(path, LOOKED_THROUGH_BYTES // 1_000)
+    assert path.stat().st_size > LOOKED_THROUGH_BYTES
+    overwrite_one_page(path)
+
+    with opening(path) as opened:
+        assert opened.set_aside is None
+        with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+            opened.db.execute("select * from turns").fetchall()

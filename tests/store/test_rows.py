@@ -376,3 +376,13 @@ def test_word_with_two_meanings_is_refused(db: Database) -> None:
     """One kind has one meaning for it."""
     with pytest.raises(sqlite3.IntegrityError):
         glossary.save(db, [EntryRow("turn", "queued", "a"), EntryRow("turn", "queued", "b")])
+
+
+def test_glossary_that_says_the_same_need_not_be_written(db: Database) -> None:
+    """A start on a file that is up to date writes nothing."""
+    words = [EntryRow("turn", "queued", "waits"), EntryRow("reason", "busy", "later")]
+    glossary.save(db, words)
+
+    assert glossary.is_told(db, list(reversed(words)))
+    assert not glossary.is_told(db, words[:1])
+    assert not glossary.is_told(db, [words[0], EntryRow("reason", "busy", "come again")])

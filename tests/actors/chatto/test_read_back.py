@@ -6,7 +6,7 @@ import pytest
 
 from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import timeline as pb
-from hermes_chatto.actors.chatto.read_back import CLOCK_TOLERANCE, Wanted
+from hermes_chatto.actors.chatto.read_back import Wanted
 from hermes_chatto.actors.sessions.ports import Post
 
 NOW = datetime(2026, 8, 9, 12, 30, tzinfo=UTC)
@@ -33,7 +33,7 @@ def test_own_message_with_the_same_words_and_pointer_is_it() -> None:
     """Other rows around it do not matter."""
     rows = [row("E6", body="hello!"), row("E7"), row("E8", actor_id="U2")]
 
-    assert WANTED.newest_in(rows) == "E7"
+    assert WANTED.oldest_in(rows) == "E7"
 
 
 @pytest.mark.parametrize(
@@ -45,26 +45,30 @@ def test_own_message_with_the_same_words_and_pointer_is_it() -> None:
         row(in_reply_to="E4"),
         row(echo_of_event_id="E6"),
         row(deleted_at=NOW),
-        row(at=NOW - CLOCK_TOLERANCE - timedelta(seconds=1)),
+        row(at=NOW - timedelta(seconds=1)),
+        row("E0"),
         pb.RoomTimelineEvent(id="E7", user_joined_room=pb.RoomTimelineRoomEvent(room_id="R1")),
     ],
-    ids=["author", "words", "pointer gone", "pointer", "echo", "deleted", "too old", "no message"],
+    ids=[
+        *("author", "words", "pointer gone", "pointer", "echo", "deleted", "too old", "root"),
+        "no message",
+    ],
 )
 def test_message_that_differs_is_not_it(other: Proto) -> None:
     """One difference is enough."""
-    assert WANTED.newest_in([other]) is None
+    assert WANTED.oldest_in([other]) is None
 
 
-def test_server_whose_clock_is_behind_is_allowed_for() -> None:
-    """It may have stamped the post with a time before our attempt."""
-    assert WANTED.newest_in([row(at=NOW - CLOCK_TOLERANCE)]) == "E7"
+def test_a_message_of_the_earliest_moment_is_it() -> None:
+    """The bound belongs to what is looked for."""
+    assert WANTED.oldest_in([row(at=NOW)]) == "E7"
 
 
 def test_known_message_is_not_it() -> None:
     """Two parts of an answer may have the same text."""
-    wanted = Wanted("U1", POST, NOW, exclude={"E8"})
+    wanted = Wanted("U1", POST, NOW, exclude={"E7"})
 
-    assert wanted.newest_in([row("E7"), row("E8")]) == "E7"
+    assert wanted.oldest_in([row("E7"), row("E8"), row("E9")]) == "E8"
 
 
 def test_rows_that_are_all_later_do_not_end_the_search() -> None:

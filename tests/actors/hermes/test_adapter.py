@@ -180,6 +180,19 @@ async def test_a_state_file_that_cannot_be_used_ends_in_one_line(desk: WritingDe
     assert not adapter.fatal_error_retryable
 
 
+async def test_a_state_file_that_is_locked_is_tried_again_by_the_gateway(
+    desk: WritingDesk,
+) -> None:
+    """A lock, or a full disk, passes; the platform is not parked for it."""
+    desk.start_error = StateUnusableError("state.db is locked", may_pass=True)
+    adapter = adapter_for(desk)
+
+    assert not await adapter.connect()
+
+    assert adapter.fatal_error_message == "state.db is locked"
+    assert adapter.fatal_error_retryable
+
+
 async def test_a_refused_credential_parks_the_platform(desk: WritingDesk) -> None:
     """Only another setting helps."""
     desk.first_report = ConnectionReport.REFUSED

@@ -1,7 +1,11 @@
 """An outcome, as the gateway reads it."""
 
 import pytest
-from gateway.platforms.base import BasePlatformAdapter
+from gateway.platforms.base import (
+    SEND_ERROR_KINDS,
+    BasePlatformAdapter,
+    classify_send_error,
+)
 
 from hermes_chatto.actors.hermes.send_results import not_posted, said_to_gateway
 from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState
@@ -44,6 +48,27 @@ def test_a_refusal_says_whether_it_may_be_repeated(is_retryable: bool) -> None: 
 
     assert (said.success, said.retryable) == (False, is_retryable)
     assert said.error == f"chatto refused: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("permission_denied", "forbidden"),
+        ("archived", "forbidden"),
+        ("not_found", "not_found"),
+        ("rate_limited", "rate_limited"),
+        ("too_large", "too_long"),
+        ("outcome_unknown", "unknown"),
+    ],
+)
+def test_a_refusal_is_final_and_named_in_the_gateways_words(reason: str, kind: str) -> None:
+    """Nothing of it is taken for a network error, or for a chat that is gone for good."""
+    said = said_to_gateway(DeliveryResult(DeliveryState.REFUSED, (), reason))
+
+    assert (said.retryable, said.error_kind) == (False, kind)
+    assert said.error_kind in SEND_ERROR_KINDS
+    assert classify_send_error(None, said.error or "") == "unknown"
+    assert not BasePlatformAdapter._is_retryable_error(said.error)  # noqa: SLF001 - its own reading
 
 
 def test_what_a_stopped_run_said_is_a_final_failure() -> None:

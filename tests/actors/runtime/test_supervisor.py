@@ -92,6 +92,7 @@ async def supervised(
     batch: int = 1,
     waits: Callable[[], Iterator[float]] = no_wait,
     clock: ManualClock | SystemClock | None = None,
+    is_outage: Callable[[Exception], bool] = lambda _: False,
     **limits: int,
 ) -> AsyncIterator[Supervisor]:
     """Run a supervisor, and end it without waiting for its actors."""
@@ -103,6 +104,7 @@ async def supervised(
             clock=clock or ManualClock(),
             waits=waits,
             on_dead=journal.bury,
+            is_outage=is_outage,
             **limits,
         )
         tasks.cancel_scope.cancel()

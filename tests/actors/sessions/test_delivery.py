@@ -3,19 +3,24 @@
 from collections.abc import Awaitable, Callable
 
 import anyio
+import pytest
 
 from hermes_chatto.actors.chatto.credential import Token
+from hermes_chatto.actors.runtime.clock import SystemClock
 from hermes_chatto.actors.sandbox.agent_faults import AgentFaults
 from hermes_chatto.actors.sandbox.server.faults import Call
 from hermes_chatto.actors.sandbox.server.pb import Proto
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
-from hermes_chatto.actors.sessions.ports import DeliveryState, Outgoing
+from hermes_chatto.actors.sessions.mail import THREAD, Answer
+from hermes_chatto.actors.sessions.ports import DeliveryResult, DeliveryState, Outgoing
+from hermes_chatto.actors.sessions.promise import Promise
 from hermes_chatto.actors.sessions.services import Limits
 
 POST = "MessageService/CreateMessage"
 LOOK = "ThreadService/GetThreadEvents"
 QUICK = Limits(
+    look_after_s=0.01,
     first_wait_s=0.02,
     busy_wait_s=0.1,
     reconnect_first_s=0.05,
@@ -70,18 +75,98 @@ async def test_an_outage_that_does_not_end_fails_the_turn(open_colleague: Open) 
         assert turn_end(colleague) == [("failed", "outcome_unknown")]
 
 
-async def test_a_server_that_stays_busy_fails_the_turn_and_invites_a_retry(
-    open_colleague: Open,
-) -> None:
-    """Nothing was posted: the same text may be tried again."""
+async def test_a_server_that_stays_busy_fails_the_turn(open_colleague: Open) -> None:
+    """The waits together are bounded; whoever asked is not told to come again at once."""
     async with open_colleague(script=Script(limits=QUICK)) as colleague:
         colleague.faults.refused[POST] = Code.RESOURCE_EXHAUSTED
-        note = Outgoing(colleague.rooms["R1"], None, "hi", is_final=True)
-        result = await colleague.desk.deliver(note)
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "failed")
 
-        assert (result.state, result.reason) == (DeliveryState.REFUSED, "busy")
-        assert result.is_retryable
-        assert part_steps(colleague)[-1] == "refuse busy"
+        assert turn_end(colleague) == [("failed", "rate_limited")]
+        assert part_steps(colleague)[-1] == "refuse rate_limited"
+        assert not (await deliver(colleague, "hi")).is_retryable
+
+
+async def deliver(colleague: Colleague, text: str) -> DeliveryResult:
+    """Hand a scheduled text over."""
+    note = Outgoing(colleague.rooms["R1"], None, text, is_final=True, job_id="j1")
+    return await colleague.desk.deliver(note)
+
+
+async def test_waits_for_a_busy_server_grow_up_to_a_sum(open_colleague: Open) -> None:
+    """About 1, 2, 4, then 8 s, and no more than 30 s in all."""
+    clock = QuickClock()
+    async with open_colleague(script=Script(clock=clock)) as colleague:
+        colleague.faults.refused[POST] = Code.RESOURCE_EXHAUSTED
+        clock.waits.clear()
+        result = await deliver(colleague, "hi")
+
+        assert (result.state, result.reason) == (DeliveryState.REFUSED, "rate_limited")
+        first, second, third, *others = clock.waits
+        assert first <= 1 <= second <= 2 <= third <= 4
+        assert all(4 <= wait <= 8 for wait in others)
+        assert 22 <= sum(clock.waits) <= 30
+
+
+class QuickClock(SystemClock):
+    """Does not wait for what takes up to 8 s, but writes it down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        if not 0.5 <= seconds <= 8:
+            await super().sleep(seconds)
+            return
+        self.waits.append(seconds)
+        await super().sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "reason"),
+    [
+        (Code.PERMISSION_DENIED, "permission denied", "permission_denied"),
+        (Code.FAILED_PRECONDITION, "room is archived", "archived"),
+        (Code.NOT_FOUND, "not found", "not_found"),
+        (
+            Code.RESOURCE_EXHAUSTED,
+            "message size 1100000 is larger than configured max 1048576",
+            "too_large",
+        ),
+        (Code.INVALID_ARGUMENT, "message body exceeds maximum length", "invalid_argument"),
+    ],
+)
+async def test_a_refusal_is_final_and_says_why(
+    open_colleague: Open, code: Code, text: str, reason: str
+) -> None:
+    """One call, the reason where an operator looks, and nothing in another place."""
+    async with open_colleague() as colleague:
+        colleague.faults.refused[POST] = code
+        colleague.faults.says = text
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "failed")
+
+        assert turn_end(colleague) == [("failed", reason)]
+        assert part_steps(colleague) == ["add", "post", f"refuse {reason}"]
+        assert colleague.answers() == []
+        line = "select state, reason, reason_meaning from outbox_open"
+        ((state, why, meaning),) = colleague.rows(line)
+        assert (state, why) == ("refused", reason)
+        assert meaning is not None
+
+
+async def test_a_server_that_is_not_available_is_looked_at_before_anything_is_repeated(
+    open_colleague: Open,
+) -> None:
+    """`unavailable` is no refusal: the post may be there."""
+    async with open_colleague() as colleague:
+        colleague.faults.after = [Code.UNAVAILABLE]
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
+
+        assert len(colleague.answers()) == 1
+        assert part_steps(colleague) == ["add", "post", "doubt outcome_unknown", "confirm"]
 
 
 async def test_a_post_that_never_arrives_is_given_up_after_some_looks(
@@ -199,3 +284,22 @@ async def test_a_slow_post_does_not_hold_up_waiting_ones_of_other_deliveries(
 
         assert colleague.state_of(m1) == "delivering"
         await colleague.until_state(m1, "answered")
+
+
+async def test_a_text_that_is_handled_twice_is_posted_once(open_colleague: Open) -> None:
+    """A lane that failed after it was planned is handed the same mail again."""
+    async with open_colleague() as colleague:
+        note = Outgoing(colleague.rooms["R1"], None, "hi", is_final=True, job_id="j1")
+        services = colleague.desk._services  # noqa: SLF001 - the supervisor repeats a mail, nobody else
+        assert services is not None
+        lane = services.lane_of(note.room_id, None)
+        promise: Promise[DeliveryResult] = Promise()
+        colleague.faults.delays[POST] = 0.1
+        for _ in range(3):
+            services.tell(THREAD, lane, Answer(note, promise))
+        result = await promise.wait()
+        services.tell(THREAD, lane, Answer(note, promise))
+        await deliver(colleague, "another")
+
+        assert [answer.body for answer in colleague.answers()] == ["hi", "another"]
+        assert result.state is DeliveryState.DELIVERED

@@ -1,8 +1,10 @@
 """The sessions as the gateway's side uses them: start, stop, late calls, too many calls."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 
 import anyio
@@ -18,9 +20,11 @@ from hermes_chatto.actors.sessions.ports import (
     DeliveryState,
     HandOver,
     Outgoing,
+    RunOutcome,
     TurnOrder,
 )
 from hermes_chatto.actors.sessions.services import Limits
+from hermes_chatto.store.database import FileLockedError
 
 POST = "MessageService/CreateMessage"
 TYPING = "RoomService/UpdateTypingIndicator"
@@ -40,6 +44,54 @@ async def test_a_state_file_in_no_usable_folder_is_said_plainly(
     async with open_colleague(is_started=False) as colleague:
         with pytest.raises(StateUnusableError, match="chatto"):
             await colleague.starts()
+
+
+class Hurried(SystemClock):
+    """A clock by which patience is over soon; waits are what they are."""
+
+    def monotonic(self) -> float:
+        """Return seconds that pass faster."""
+        return time.monotonic() * 100
+
+
+@pytest.mark.parametrize("locked_for", [3, 1_000], ids=["short", "long"])
+async def test_a_lock_at_the_start_is_waited_for_within_a_bound(
+    open_colleague: Open, locked_for: int
+) -> None:
+    """Then the start fails in a way that says: try again."""
+    refusals = repeat(FileLockedError("state.db is locked by another process"), locked_for)
+
+    def lock(db: Database) -> None:
+        for refusal in refusals:
+            db.close()
+            raise refusal
+
+    script = Script(opened=lock, clock=Hurried() if locked_for > 3 else SystemClock())
+    async with open_colleague(script=script, is_started=False) as colleague:
+        if locked_for > 3:
+            with pytest.raises(StateUnusableError, match="locked by another") as refused:
+                await colleague.starts()
+            assert refused.value.may_pass
+        else:
+            await colleague.starts()
+            m1 = await colleague.says("alice", "@hermes hi")
+            await colleague.until_state(m1, "answered")
+
+
+async def test_a_start_whose_first_write_finds_no_room_may_pass(open_colleague: Open) -> None:
+    """The gateway tries again; nothing is left running."""
+
+    def no_room(db: Database) -> None:
+        db.conn.execute("pragma query_only = on")
+
+    async with open_colleague(script=Script(opened=no_room), is_started=False) as colleague:
+        with pytest.raises(StateUnusableError, match="cannot be written") as refused:
+            await colleague.starts()
+
+        assert refused.value.may_pass
+        await colleague.starts(Script())
+        m1 = await colleague.says("alice", "@hermes hi")
+        await colleague.until_state(m1, "answered")
 
 
 async def test_a_desk_that_never_ran_takes_nothing(open_colleague: Open, tmp_path: Path) -> None:
@@ -127,14 +179,15 @@ async def test_too_much_at_once_is_refused_not_lost(
 async def test_too_many_reports_end_nothing(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The callbacks of the gateway never fail; what is lost is logged."""
+    """The callbacks of the gateway never fail, and no end of a run is lost."""
     async with open_colleague() as colleague:
         for _ in range(MORE_THAN_WAIT):
             colleague.desk.key_ready("agent:main:some:key")
+        colleague.desk.run_ended("agent:main:some:key", "m0", RunOutcome.SUCCESS)
         m1 = await colleague.says("alice", "@hermes hi")
         await colleague.until_state(m1, "answered")
 
-        assert "a report of the gateway is lost" in caplog.text
+        assert caplog.text.count("mail has to wait (RunEnded)") == 1
 
 
 async def test_a_reminder_for_a_full_lane_is_dropped(

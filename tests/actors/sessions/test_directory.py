@@ -147,3 +147,20 @@ async def test_the_allowlist_takes_logins_and_ids(
 
     assert resolved == {alice, bob}
     assert "CHATTO_ALLOWED_USERS: nobody on the server has the login 'nobody'" in caplog.text
+
+
+async def test_a_handle_is_a_person_or_calls_nobody(
+    stage: Colleague, directory: Directory
+) -> None:
+    """A login that is not known costs a read; broadcasts, roles and our own cost none."""
+    reads = "UserService/GetUser"
+    before = stage.sandbox.calls[reads]
+    free = [await directory.is_person(handle) for handle in ("all", "Moderator", "HERMES")]
+    assert free == [False, False, True]
+    assert stage.sandbox.calls[reads] == before
+
+    assert [await directory.is_person(handle) for handle in ("Bob", "bob", "oncall")] == [
+        *(True, True),
+        False,
+    ]
+    assert stage.sandbox.calls[reads] == before + 2

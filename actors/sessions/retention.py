@@ -1,0 +1,109 @@
+"""Forget in small batches what is over: at the start and about every hour, beside all else."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from ...store import retention
+from ...store.database import Database
+from ...store.retention import Batch, Stretch, Table
+from ..runtime.clock import utc_text
+from ..runtime.mailbox import MailboxFullError, SupervisorClosedError
+from .mail import RETENTION, Prune
+from .promise import Promise
+from .services import Services
+
+__all__ = ["RetentionActor", "prune_now_and_then"]
+
+log = logging.getLogger(__name__)
+
+REDELIVERY_S = 25 * 3_600
+"""The gateway may hand an answer over again for a day. Source: Hermes 0.22, delivery ledger."""
+SLACK_S = 3_600  # between the server's clock, which edits go by, and ours
+
+Prunes = Callable[[Database, Stretch], Batch]
+
+TABLES: Mapping[str, tuple[Table, Prunes, int]] = {
+    # One commit each: whoever asks something meanwhile waits for no more than that.
+    "turns": (retention.TURN_ROWS, retention.prune_turns, 100),
+    "outbox": (retention.PART_ROWS, retention.prune_parts, 500),
+    "transitions": (retention.STEP_ROWS, retention.prune_steps, 500),
+}
+"""What is pruned, in this order, how, and how many rows are looked at in one transaction."""
+
+
+class RetentionActor:
+    """Prunes one batch a mail, and tells itself where to go on."""
+
+    def __init__(self, services: Services) -> None:
+        """Use what the actors of the profile share."""
+        self._services = services
+        self._journal = services.journal
+
+    @classmethod
+    async def load(cls, scope: str, services: Services) -> "RetentionActor":
+        """Make the one there is."""
+        del scope
+        return cls(services)
+
+    async def handle(self, mails: Sequence[Prune]) -> None:
+        """Prune the next batch."""
+        for mail in mails:
+            await self._prune(mail)
+
+    async def _prune(self, mail: Prune) -> None:
+        before = mail.before or await self._horizon()
+        if before is None:
+            return
+        table, prune, rows = TABLES[mail.table]
+        stretch = Stretch(self._journal.scope, before, mail.after, rows)
+        batch = Batch(0, None)
+        if await self._journal.read(lambda db: retention.are_old(db, table, stretch)):
+            batch = await self._journal.store.run(lambda db: prune(db, stretch))
+        removed = mail.removed + batch.removed
+        if batch.after is not None:
+            self._go_on(Prune(mail.table, before, batch.after, removed))
+            return
+        tables = list(TABLES)
+        later = tables[tables.index(mail.table) + 1 :]
+        if later:
+            self._go_on(Prune(later[0], before, 0, removed))
+        elif removed:
+            log.info("%d rows of what was over before %s are removed", removed, before)
+
+    def _go_on(self, mail: Prune) -> None:
+        pause_s = self._services.limits.retention_pause_s
+        self._services.tell_later(pause_s, RETENTION, self._journal.scope, mail)
+
+    async def _horizon(self) -> str | None:
+        """Return the time before which what is over may be forgotten; None: there is nothing.
+
+        The last day of activity stays however long ago it was: what was missed since then is
+        read from its end, and is compared with it.
+        """
+        scope = self._journal.scope
+        newest = await self._journal.read(lambda db: retention.newest_receipt(db, scope))
+        now = self._journal.clock.now()
+        keep = timedelta(
+            seconds=max(
+                self._services.limits.retention_s,
+                REDELIVERY_S,
+                self._services.policy.revisions.window_s + SLACK_S,
+            )
+        )
+        last = now if newest is None else datetime.fromisoformat(newest)
+        return utc_text(min(now - keep, last - timedelta(seconds=REDELIVERY_S)))
+
+
+async def prune_now_and_then(services: Services, first_outcome: Promise[None]) -> None:
+    """Begin when the connection had its first outcome, and again every hour."""
+    await first_outcome.wait()
+    while True:
+        try:
+            services.tell(RETENTION, services.journal.scope, Prune("turns"))
+        except MailboxFullError:
+            log.warning("what is over is not removed this time: the last time is not done")
+        except SupervisorClosedError:
+            log.debug("nothing is removed any more: the profile is being stopped")
+            return
+        await services.journal.clock.sleep(services.limits.retention_every_s)
