@@ -65,6 +65,7 @@ class DeadLetters:
         for mail in mails:
             log.error("%s: %s given up: %s", address, type(mail).__name__, type(error).__name__)
             await self._end(address, mail, reason)
+        self._services.keeper.write_soon()
 
     async def _end(self, address: Address, mail: object, reason: str) -> None:
         """End what one mail was about."""

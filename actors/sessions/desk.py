@@ -19,6 +19,7 @@ from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
+from .alongside import Alongside
 from .connection import ConnectionActor, load_connection
 from .dead_letters import DeadLetters
 from .delivery import DeliveryActor
@@ -218,7 +219,8 @@ class SessionsDesk:
         # Nothing is written where nothing has to be: a writer elsewhere is no reason to wait.
         if not await store.read(partial(glossary.is_told, entries=words)):
             await store.run(partial(glossary.save, entries=words))
-        journal = Journal(store, equipment.scope, equipment.clock)
+        alongside = Alongside(store, equipment.clock, tasks)
+        journal = Journal(store, equipment.scope, equipment.clock, alongside)
         kinds: dict[str, Kind] = {}
 
         async def on_dead(address: Address, mails: Sequence[Any], error: Exception) -> None:
@@ -244,8 +246,9 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
-            keeper=PositionKeeper(journal, tasks),
-            following=Following(equipment.server, journal, tasks),
+            keeper=PositionKeeper(journal, alongside),
+            following=Following(equipment.server, journal, alongside, tasks),
+            alongside=alongside,
             opened_at=journal.now(),
         )
         services.directory.on_return = partial(_hear_again, services)
@@ -298,7 +301,8 @@ class SessionsDesk:
         services.tell(CONNECTION, self._equipment.scope, Stop())
         await services.supervisor.stop(DRAIN_S)
         self._services = None
-        await services.keeper.write_last()
+        services.keeper.write_soon()
+        await services.alongside.flush()
         with services.tally.taken() as counts:
             if counts:
                 at = services.journal.now()

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from ...store import threads
 from ...store.threads import ThreadRow
 from ..runtime.store_errors import StoreBusyError, StoreClosedError, StoreUnavailableError
+from .alongside import Alongside
 from .errors import ChatError, RequestRefusedError
 from .journal import Draft, Journal
 from .ports import ChatServer
@@ -25,8 +26,11 @@ log = logging.getLogger(__name__)
 class Following:
     """Follows threads beside everything else, one call at a time."""
 
-    def __init__(self, server: ChatServer, journal: Journal, tasks: TaskGroup) -> None:
-        """Follow for one profile; `tasks` run the calls."""
+    def __init__(
+        self, server: ChatServer, journal: Journal, alongside: Alongside, tasks: TaskGroup
+    ) -> None:
+        """Follow for one profile; `tasks` run the calls, `alongside` writes what they did."""
+        self._alongside = alongside
         self._server = server
         self._journal = journal
         self._tasks = tasks
@@ -66,8 +70,6 @@ class Following:
         except ChatError as error:
             log.info("%s is followed after the next start: %s", thread.session_key, error)
             return
-        work = partial(threads.followed, scope=thread.scope, session_key=thread.session_key)
-        try:
-            await self._journal.store.run(work)
-        except (StoreBusyError, StoreUnavailableError, StoreClosedError) as error:
-            log.info("%s is followed once more after the next start: %s", root_id, error)
+        # Should this be lost, the thread is followed once more after the next start.
+        write = partial(threads.followed, scope=thread.scope, session_key=thread.session_key)
+        self._alongside.put(("followed", thread.session_key), write)

@@ -7,6 +7,7 @@ transaction and logs one line per step. Until then nothing has happened.
 import json
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +27,7 @@ from ...store.transitions import TransitionRow
 from ...store.turns import TurnRow
 from ..runtime.clock import Clock, utc_text
 from ..runtime.store_thread import StoreThread
+from .alongside import Alongside, Write
 from .signage import asks_for
 
 __all__ = ["Draft", "Journal"]
@@ -46,14 +48,22 @@ WORDLESS = TurnChart.CLOSED | {"bypassed", "refused"}
 class Journal:
     """The charts, the store and the clock of one profile."""
 
-    def __init__(self, store: StoreThread[Database], scope: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: StoreThread[Database],
+        scope: str,
+        clock: Clock,
+        alongside: Alongside | None = None,
+    ) -> None:
         """Build one chart object per class; records are lent to them.
 
         Args:
             store: the only caller of SQLite.
             scope: the profile, as it stands in every row.
             clock: the time of every row.
+            alongside: what is written along with steps; None: nothing is.
         """
+        self.alongside = alongside
         self.store = store
         self.scope = scope
         self.clock = clock
@@ -252,15 +262,20 @@ class Draft:
         work = self._work
         if work:
             may_wait = self._has_receipts
-            await self._journal.store.run(
-                lambda db: [write(db) for write in work], may_wait=may_wait
-            )
+            with self._taken_along() as along:
+                await self._journal.store.run(
+                    lambda db: [write(db) for write in (*work, *along)], may_wait=may_wait
+                )
         for line in self._lines:
             log.info("%s", line)
         for message_id in self._signed:
             self._journal.on_sign(message_id)
         for act in self._acts:
             act()
+
+    def _taken_along(self) -> AbstractContextManager[list[Write]]:
+        alongside = self._journal.alongside
+        return nullcontext([]) if alongside is None else alongside.taken()
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)

@@ -1,25 +1,17 @@
 """Up to when everything said on the server was read and decided: where a catch-up begins."""
 
-import logging
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from anyio.abc import TaskGroup
-
 from ...store import position
 from ...store.position import PositionRow
 from ..runtime.clock import utc_text
-from ..runtime.store_errors import StoreBusyError, StoreClosedError, StoreUnavailableError
+from .alongside import Alongside
 from .journal import Journal
 
 __all__ = ["Position", "PositionKeeper"]
-
-log = logging.getLogger(__name__)
-
-WRITE_EVERY_S = 1.0
-"""However much is said, the position is written no more often."""
 
 REMEMBERED = 4_096
 """Messages that were decided: what a catch-up finds of them again need not be read again."""
@@ -147,17 +139,16 @@ class Position:
 
 
 class PositionKeeper:
-    """Writes the position down: at most once a second, and at the stop."""
+    """Has the position written: at most once a second, and at the stop."""
 
-    def __init__(self, journal: Journal, tasks: TaskGroup) -> None:
-        """Keep the position of one profile; `tasks` run what writes it."""
+    def __init__(self, journal: Journal, alongside: Alongside) -> None:
+        """Keep the position of one profile; `alongside` writes it."""
+        self._alongside = alongside
         self.position = Position()
         self._journal = journal
-        self._tasks = tasks
         self._account_id = ""
-        self._written: PositionRow | None = None
-        self._is_writing_soon = False
-        self._is_over = False
+        self._planned: PositionRow | None = None
+        """What stands in the file, or soon will; its time of writing apart."""
         self.begun_at: datetime | None = None
         """From when on the rows know what was decided; None: from nowhere on."""
         self.refusal: str | None = None
@@ -176,7 +167,7 @@ class PositionKeeper:
             return "foreign_profile" if rows else None
         if own.account_id != account_id:
             return "foreign_account"
-        self._written = own
+        self._planned = own._replace(updated_at="")
         self.position.cursor = own.resume_cursor
         self.position.begin_at(_moment(own.at))
         self.begun_at = _moment(own.begun_at)
@@ -202,33 +193,12 @@ class PositionKeeper:
         return position.cursor if now - position.at <= timedelta(seconds=window_s) else None
 
     def write_soon(self) -> None:
-        """Have the position written within a second, if it moves until then."""
-        if not self._is_writing_soon and self._row() != self._written:
-            self._is_writing_soon = True
-            self._tasks.start_soon(self._write_later)
-
-    async def write_last(self) -> None:
-        """Write the position before the store is closed; nothing is written after that."""
-        await self._write()
-        self._is_over = True
-
-    async def _write_later(self) -> None:
-        await self._journal.clock.sleep(WRITE_EVERY_S)
-        self._is_writing_soon = False
-        if not self._is_over:
-            await self._write()
-
-    async def _write(self) -> None:
+        """Have the position written with the next commit, or a little later, if it has moved."""
         row = self._row()
-        if row is None or row == self._written:
-            return
-        dated = row._replace(updated_at=self._journal.now())
-        try:
-            await self._journal.store.run(partial(position.save, row=dated))
-        except (StoreBusyError, StoreUnavailableError, StoreClosedError) as error:
-            log.warning("the position was not written, the next catch-up reads more: %s", error)
-        else:
-            self._written = row
+        if row is not None and row != self._planned:
+            self._planned = row
+            dated = row._replace(updated_at=self._journal.now())
+            self._alongside.put("position", partial(position.save, row=dated))
 
     def _row(self) -> PositionRow | None:
         at, cursor = self.position.at, self.position.cursor
@@ -240,7 +210,7 @@ class PositionKeeper:
             at=None if at is None else utc_text(at),
             begun_at=None if self.begun_at is None else utc_text(self.begun_at),
             resume_cursor=cursor,
-            updated_at=self._written.updated_at if self._written else "",
+            updated_at="",
         )
 
 

@@ -133,6 +133,7 @@ class Reception:
         if isinstance(event, PersonDeleted):
             await self._forget_author(event.user_id)
             self._services.keeper.position.apply([event])
+            self._services.keeper.write_soon()
         else:
             await self._services.supervisor.send(Address(ROOM, event.room_id), event)
 

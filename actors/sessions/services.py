@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.supervisor import Supervisor
+from .alongside import Alongside
 from .directory import Directory
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
@@ -158,6 +159,7 @@ class Services:
     directory: Directory
     keeper: PositionKeeper
     following: Following
+    alongside: Alongside
     opened_at: str
     """When this start began, as rows keep times."""
     locks: RoomLocks = field(default_factory=RoomLocks)
