@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 EVERY_S = 1.0
 """However much changes, these writes go along no more often."""
 ALONE_S = 2.0
-"""So long they wait for somebody else's commit."""
+"""So long they wait for somebody else's commit, and after the last one that took some along."""
 
 Write = Callable[[Database], object]
 
@@ -83,6 +83,11 @@ class Alongside:
             raise
 
     async def _write_alone(self) -> None:
-        await self._clock.sleep(ALONE_S)
+        """Write what nobody took along, once nobody has written anything for a while."""
+        wait_s = ALONE_S
+        while wait_s > 0:
+            await self._clock.sleep(wait_s)
+            quiet_s = self._clock.monotonic() - self._written_at
+            wait_s = ALONE_S - quiet_s if self._waiting else 0.0
         self._is_timed = False
         await self.flush()

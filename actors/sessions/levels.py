@@ -4,7 +4,6 @@ import logging
 from functools import partial
 
 from ...store import levels
-from ..runtime.store_errors import StoreBusyError, StoreClosedError, StoreUnavailableError
 from .services import Services
 
 __all__ = ["note_levels"]
@@ -12,10 +11,10 @@ __all__ = ["note_levels"]
 log = logging.getLogger(__name__)
 
 
-async def note_levels(services: Services) -> None:
+def note_levels(services: Services) -> None:
     """Look at the levels, say which rooms are muted, and keep them as rows.
 
-    Nothing depends on it but what an operator reads, so what fails is a line.
+    Nothing depends on it but what an operator reads.
     """
     known = services.server.notification_levels()
     if known.is_server_muted:
@@ -37,7 +36,4 @@ async def note_levels(services: Services) -> None:
     write = partial(
         levels.replace_all, scope=services.journal.scope, levels=rows, at=services.journal.now()
     )
-    try:
-        await services.journal.store.run(write)
-    except (StoreBusyError, StoreUnavailableError, StoreClosedError) as error:
-        log.info("the notification levels were not written: %s", error)
+    services.alongside.put("levels", write)

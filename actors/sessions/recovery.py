@@ -39,7 +39,7 @@ class Recovery:
             await _recover(self._services, revisions)
             self._is_due = False
             self._services.following.take_up()
-            self._services.tasks.start_soon(note_levels, self._services)
+            note_levels(self._services)
             return
         for session_key, revision in revisions:
             await self._services.send(THREAD, session_key, revision)

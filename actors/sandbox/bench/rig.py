@@ -51,7 +51,9 @@ class Watch:
             self.arrived[event.message_id] = time.perf_counter()
 
     def note_hand_over(self, message_id: str) -> None:
-        """Note that the agent gets it."""
+        """Note that the agent gets it; what was asked while nobody listened never arrived."""
+        if message_id not in self.commits_before:
+            return
         self.handed[message_id] = time.perf_counter()
         self.commits_within[message_id] = self.commits - self.commits_before[message_id]
         self.news.set()

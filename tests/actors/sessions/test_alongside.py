@@ -91,6 +91,24 @@ async def test_it_is_written_alone_where_nobody_else_writes() -> None:
                 await anyio.lowlevel.checkpoint()
 
 
+async def test_nothing_is_written_alone_while_others_write() -> None:
+    """No commit of its own comes between a question and its run."""
+    async with desk() as at:
+        at.alongside.put("a", partial(note, text="a1"))
+        await at.clock.until_sleeping()
+        at.clock.advance(ALONE_S - 0.1)
+        with at.alongside.taken() as writes:
+            await at.store.run(lambda db: [write(db) for write in writes])
+        at.alongside.put("a", partial(note, text="a2"))
+        at.clock.advance(0.1)
+        await at.clock.until_sleeping()
+        assert await at.notes() == ["a1"]
+        at.clock.advance(ALONE_S)
+        with anyio.fail_after(5):
+            while await at.notes() != ["a1", "a2"]:
+                await anyio.lowlevel.checkpoint()
+
+
 async def test_a_commit_that_fails_gives_it_back() -> None:
     """Unless a newer one came meanwhile."""
     async with desk() as at:
