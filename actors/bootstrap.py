@@ -49,6 +49,7 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         context=context_limits(settings),
         limits=Limits(
             busy_wait_s=settings.rate_limit_wait_s,
+            resume_window_s=settings.resume_window_s,
             parallel_turns=max(1, settings.max_parallel_turns),
             retention_s=settings.retention_days * DAY_S,
         ),

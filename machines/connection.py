@@ -43,7 +43,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Payload of `lose`, `refuse` and `stop`: why the stream ended."""
+    """Payload of `lose`, `refuse`, `stop` and `catch_up`: why, or what came of it."""
 
     reason: str
 
@@ -83,6 +83,7 @@ class ConnectionChart(Chart[Slot[ConnectionRecord]]):
     )
     identify = connecting.to(connecting, on="note_account")
     subscribe = connecting.to(catching_up, on="note_server")
+    catch_up = catching_up.to(catching_up)
     go_live = catching_up.to(live)
     settle = live.to(live, on="forget_attempts")
     lose = (

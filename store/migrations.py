@@ -223,6 +223,12 @@ def m006_memberships(db: Database) -> None:
     _run(db, "memberships")
 
 
+@migrations()
+def m007_position(db: Database) -> None:
+    """Keep how far everything was read, which threads are to be followed, muted rooms."""
+    _run(db, "position")
+
+
 def _run(db: Database, name: str) -> None:
     """Run the statements of a file in the folder `schema`."""
     text = (SCHEMA / f"{name}.sql").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from sqlite_utils import Database
 
 from .rows import fetch_all, fetch_one, upsert
 
-__all__ = ["ThreadRow", "find", "load_all", "save"]
+__all__ = ["ThreadRow", "find", "follow_later", "followed", "load_all", "save", "to_follow"]
 
 
 class ThreadRow(NamedTuple):
@@ -54,3 +54,21 @@ def find(db: Database, scope: str, session_key: str) -> ThreadRow | None:
 def load_all(db: Database, scope: str) -> list[ThreadRow]:
     """Return all threads."""
     return fetch_all(db, ThreadRow, "threads", "scope = ?", (scope,))
+
+
+def follow_later(db: Database, scope: str, session_key: str, at: str) -> None:
+    """Note that the account is to follow a thread, until it does."""
+    sql = "update threads set to_follow_since = ? where scope = ? and session_key = ?"
+    db.conn.execute(sql, (at, scope, session_key))
+
+
+def followed(db: Database, scope: str, session_key: str) -> None:
+    """Note that the account follows a thread."""
+    sql = "update threads set to_follow_since = null where scope = ? and session_key = ?"
+    db.conn.execute(sql, (scope, session_key))
+
+
+def to_follow(db: Database, scope: str) -> list[ThreadRow]:
+    """Return the threads that the account is still to follow."""
+    where = "scope = ? and to_follow_since is not null"
+    return fetch_all(db, ThreadRow, "threads", where, (scope,))

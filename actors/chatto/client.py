@@ -5,7 +5,7 @@ worker thread: it takes half a second of CPU.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -17,30 +17,31 @@ from ..sessions.errors import (
     ServerUnreachableError,
     StreamLostError,
 )
-from ..sessions.facts import Account, Message, Page, Person, Place, Room
+from ..sessions.facts import (
+    Account,
+    InboxPage,
+    Message,
+    NotificationLevels,
+    Page,
+    Person,
+    Place,
+    Room,
+)
 from ..sessions.ports import Post
 from ..sessions.stream_events import StreamEvent, StreamOpened
 from .credential import Credential
+from .directory import ServerDirectory
+from .inbox import Inbox, levels_of
 from .limits import Limits
 from .refusals import TokenRefusedError
-from .resources import (
-    account_of,
-    is_deleted,
-    message_of,
-    person_of,
-    room_of,
-)
+from .resources import account_of, is_deleted, message_of
 from .rooms import ChattoRooms
 from .session import Session
 from .timelines import Timelines
 
 __all__ = ["ChattoServer"]
 
-ALL_ROOMS: Final = 1  # ROOM_DIRECTORY_SCOPE_ALL
-BATCH: Final = 100  # IDs, the most one call takes
 ROOM_ID_LENGTH: Final = 14  # hexadecimal digits, for a direct conversation
-HIDDEN: Final = frozenset({"not_found", "permission_denied"})
-"""Two ways in which the server says that a room is none of the account's business."""
 
 
 class ChattoServer:
@@ -61,7 +62,10 @@ class ChattoServer:
         self._session = Session(url, credential, limits or Limits())
         self._timelines = Timelines(self._session)
         self.rooms = ChattoRooms(self._session)
+        self._directory = ServerDirectory(self._session)
+        self._inbox = Inbox(self._session)
         self._account: Account | None = None
+        self._levels = NotificationLevels(frozenset(), frozenset())
 
     async def identify(self) -> Account:
         """Log in where a password is configured, and return whose account it is.
@@ -87,16 +91,19 @@ class ChattoServer:
         if not account.user_id:
             text = f"CHATTO_URL: what answers at {wire.address.base_url} names no account"
             raise NotChattoError(text)
-        self._account = account
+        self._account, self._levels = account, levels_of(answer)
         return account
 
-    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
         """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
+
+        Protocol 1 has no cursors: what lies before is read elsewhere.
 
         Raises:
             StreamLostError: it could not be opened, or ended.
             UnusableConnectionError: no retry helps.
         """
+        del resume_after
         stream = await self._session.open_stream()
         try:
             yield StreamOpened(stream.server_version)
@@ -128,10 +135,7 @@ class ChattoServer:
         Raises:
             ChatError: see its tree.
         """
-        wire = await self._session.wire()
-        request = wire.pb.directory.ListRoomsRequest(scope=ALL_ROOMS)
-        answer = await self._session.read(wire.services.room_directory.list_rooms, request)
-        return [room_of(entry) for entry in answer.rooms if not entry.room.archived]
+        return await self._directory.list_rooms()
 
     async def get_room(self, room_id: str) -> Room | None:
         """Return one room, archived ones too; None where it is unknown or hidden.
@@ -139,15 +143,7 @@ class ChattoServer:
         Raises:
             ChatError: see its tree.
         """
-        wire = await self._session.wire()
-        request = wire.pb.directory.GetRoomRequest(room_id=room_id)
-        try:
-            answer = await self._session.read(wire.services.room_directory.get_room, request)
-        except RequestRefusedError as error:
-            if error.code in HIDDEN:
-                return None
-            raise
-        return room_of(answer.room)
+        return await self._directory.get_room(room_id)
 
     async def read_messages(self, room_id: str, ids: Sequence[str]) -> Sequence[Message]:
         """Read messages of one room, in the order asked for, without deleted and unknown ones.
@@ -188,35 +184,35 @@ class ChattoServer:
         """
         return await self._timelines.first(place, limit)
 
-    async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
-        """Return who these are, by ID; unknown and deleted accounts are left out.
+    async def newest_messages(
+        self, place: Place, *, since: datetime, most: int
+    ) -> Sequence[Message]:
+        """Read what was posted at a place since a moment, oldest first; see the port."""
+        return await self._timelines.newest(place, since=since, most=most)
 
-        Raises:
-            ChatError: see its tree.
-        """
-        wire = await self._session.wire()
-        found: dict[str, Person] = {}
-        for batch in _batches(user_ids):
-            request = wire.pb.members.BatchGetUsersRequest(user_ids=batch)
-            answer = await self._session.read(wire.services.users.batch_get_users, request)
-            found |= {entry.user.id: person_of(entry.user) for entry in answer.users}
-        return found
+    async def inbox_page(self, offset: int) -> InboxPage:
+        """Read a hundred entries of the account's inbox, newest first; see the port."""
+        return await self._inbox.page(offset)
+
+    def notification_levels(self) -> NotificationLevels:
+        """Return of which rooms the account wants to be told how much; see the port."""
+        return self._levels
+
+    async def follow_thread(self, room_id: str, thread_root_id: str) -> None:
+        """Let the account follow a thread; see the port."""
+        await self._inbox.follow(room_id, thread_root_id)
+
+    def server_time(self) -> datetime | None:
+        """Return the time by the server's clock, up to a second early; None before an answer."""
+        return self._session.clock.now()
+
+    async def people(self, user_ids: Collection[str]) -> Mapping[str, Person]:
+        """Return who these are, by ID, without unknown and deleted ones. Raises: ChatError."""
+        return await self._directory.people(user_ids)
 
     async def find_person(self, login: str) -> Person | None:
-        """Look somebody up by login, in any case; None: nobody.
-
-        Raises:
-            ChatError: see its tree.
-        """
-        wire = await self._session.wire()
-        request = wire.pb.members.GetUserRequest(login=login)
-        try:
-            answer = await self._session.read(wire.services.users.get_user, request)
-        except RequestRefusedError as error:
-            if error.code == "not_found":
-                return None
-            raise
-        return person_of(answer.user.user)
+        """Look somebody up by login, in any case; None: nobody. Raises: ChatError."""
+        return await self._directory.find_person(login)
 
     async def post(self, post: Post) -> str:
         """Post one message and return its ID.
@@ -293,9 +289,3 @@ class ChattoServer:
             room_id=place.room_id, thread_root_event_id=place.thread_root_id or ""
         )
         await self._session.read(wire.services.rooms.update_typing_indicator, request)
-
-
-def _batches(ids: Collection[str]) -> Iterator[list[str]]:
-    waiting = sorted(set(ids))
-    for start in range(0, len(waiting), BATCH):
-        yield waiting[start : start + BATCH]

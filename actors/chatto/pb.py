@@ -14,9 +14,12 @@ __all__ = [
     "directory",
     "members",
     "messages",
+    "notifications",
+    "preferences",
     "reactions",
     "realtime",
     "rooms",
+    "threads",
     "timeline",
     "viewer",
 ]
@@ -27,8 +30,11 @@ Proto: TypeAlias = Any
 directory: Proto = importlib.import_module("chatto.api.v1.room_directory_pb2")
 members: Proto = importlib.import_module("chatto.api.v1.member_directory_pb2")
 messages: Proto = importlib.import_module("chatto.api.v1.messages_pb2")
+notifications: Proto = importlib.import_module("chatto.api.v1.notifications_pb2")
+preferences: Proto = importlib.import_module("chatto.api.v1.notification_preferences_pb2")
 reactions: Proto = importlib.import_module("chatto.api.v1.reactions_pb2")
 realtime: Proto = importlib.import_module("chatto.realtime.v1.realtime_pb2")
 rooms: Proto = importlib.import_module("chatto.api.v1.rooms_pb2")
+threads: Proto = importlib.import_module("chatto.api.v1.threads_pb2")
 timeline: Proto = importlib.import_module("chatto.api.v1.room_timeline_pb2")
 viewer: Proto = importlib.import_module("chatto.api.v1.viewer_pb2")

@@ -16,6 +16,7 @@ __all__ = [
     "person_of",
     "room_of",
     "thread_page_of",
+    "timeline_row_of",
 ]
 
 Proto: TypeAlias = Any
@@ -67,6 +68,7 @@ def room_of(entry: Proto) -> Room:
             grant.granted and grant.permission == MAY_JOIN
             for grant in entry.viewer_state.permissions
         ),
+        has_unread=entry.viewer_state.has_unread,
     )
 
 
@@ -95,7 +97,7 @@ def message_of(message: Proto) -> Message:
 
 def page_of(page: Proto, anchor: int) -> Page:
     """Return a stretch of a timeline; `anchor` is the place of the row it was read around."""
-    rows = tuple(_row_of(row) for row in page.events)
+    rows = tuple(timeline_row_of(row) for row in page.events)
     return Page(
         rows=rows,
         anchor=anchor,
@@ -112,7 +114,8 @@ def thread_page_of(page: Proto, anchor: int) -> Page:
     return replace(page_of(page, anchor), reply_count=root.thread.reply_count)
 
 
-def _row_of(row: Proto) -> TimelineRow:
+def timeline_row_of(row: Proto) -> TimelineRow:
+    """Return a row of a timeline."""
     message = row.message_posted.message if row.WhichOneof("event") == "message_posted" else None
     is_message = message is not None and not is_deleted(message)
     return TimelineRow(row.id, message_of(message) if is_message else None)

@@ -15,6 +15,7 @@ from .credential import Credential
 from .limits import Limits
 from .refusals import TokenRefusedError, WhenUnclear
 from .resources import Proto
+from .server_clock import ServerClock
 from .tokens import TokenKeeper
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Session:
         self._limits = limits
         self._tokens = TokenKeeper(credential)
         self._opened: Wire | None = None
+        self.clock = ServerClock()
+        """The server's time, as of its newest answer."""
 
     async def wire(self) -> "Wire":
         """Return the wire; the first time, import it and read the trusted certificates.
@@ -42,7 +45,9 @@ class Session:
         """
         if self._opened is None:
             address = parse_address(self._url)
-            self._opened = await anyio.to_thread.run_sync(_open_wire, address, self._limits)
+            self._opened = await anyio.to_thread.run_sync(
+                _open_wire, address, self._limits, self.clock
+            )
         return self._opened
 
     async def read(self, method: "Rpc", request: Proto) -> Proto:
@@ -111,7 +116,7 @@ class Session:
             raise self._tokens.refusal() from error
 
 
-def _open_wire(address: ServerAddress, limits: Limits) -> "Wire":
+def _open_wire(address: ServerAddress, limits: Limits, clock: ServerClock) -> "Wire":
     from .wire import open_wire  # noqa: PLC0415 - half a second of CPU, none of it at start-up
 
-    return open_wire(address, limits)
+    return open_wire(address, limits, clock)

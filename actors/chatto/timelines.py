@@ -4,13 +4,15 @@ from collections.abc import Collection
 from datetime import datetime
 
 from ..sessions.errors import RequestRefusedError
-from ..sessions.facts import Page, Place
+from ..sessions.facts import Message, Page, Place
 from ..sessions.ports import Post
 from .read_back import FIRST_PAGE, LATER_PAGE, PAGES, Wanted
-from .resources import Proto, page_of, thread_page_of
+from .resources import Proto, moment_of, page_of, thread_page_of, timeline_row_of
 from .session import Session
 
 __all__ = ["Timelines"]
+
+NEWEST_PAGE = 100  # rows
 
 
 class Timelines:
@@ -83,7 +85,8 @@ class Timelines:
                 posted since than is read for this.
         """
         wanted = Wanted(author_id, post, not_before, exclude)
-        page = await self._newest(post, limit=FIRST_PAGE)
+        room_id, root_id = post.room_id, post.thread_root_id
+        page = await self._newest(room_id, root_id, limit=FIRST_PAGE)
         found = wanted.oldest_in(page.events)
         pages = 1
         while found is None and page.has_older and wanted.may_precede(page.events):
@@ -91,9 +94,37 @@ class Timelines:
                 code, text = "too_far_back", "too much was posted since to look for it"
                 raise RequestRefusedError(code, text)
             pages += 1
-            page = await self._newest(post, limit=LATER_PAGE, before=page.start_cursor)
+            before = page.start_cursor
+            page = await self._newest(room_id, root_id, limit=LATER_PAGE, before=before)
             found = wanted.oldest_in(page.events)
         return found
+
+    async def newest(self, place: Place, *, since: datetime, most: int) -> list[Message]:
+        """Read what was posted since a moment, oldest first, from the newest row backwards.
+
+        Args:
+            place: whose timeline.
+            since: by the server's clock; the page on which it lies is returned whole.
+            most: when so many rows were read, older pages are left.
+
+        Raises:
+            ChatError: see its tree.
+        """
+        found: list[Message] = []
+        read, before = 0, None
+        while True:
+            page = await self._newest(
+                place.room_id, place.thread_root_id, limit=NEWEST_PAGE, before=before
+            )
+            older = [_message_in(row) for row in page.events]
+            found[:0] = [message for message in older if message is not None]
+            read += len(page.events)
+            # The root comes along with the newest replies, however old it is.
+            oldest = next((row for row in page.events if row.id != place.thread_root_id), None)
+            is_past = oldest is None or moment_of(oldest.created_at) < since
+            if is_past or not page.has_older or read >= most:
+                return found
+            before = page.start_cursor
 
     async def _around_in_room(self, room_id: str, row_id: str, limit: int) -> Page:
         wire = await self._session.wire()
@@ -111,20 +142,23 @@ class Timelines:
         answer = await self._session.read(wire.services.threads.get_thread_events_around, request)
         return thread_page_of(answer.page, answer.target_index)
 
-    async def _newest(self, post: Post, *, limit: int, before: str | None = None) -> Proto:
-        """Return a page of where a post belongs; `before` None: the newest one."""
+    async def _newest(
+        self, room_id: str, root_id: str | None, *, limit: int, before: str | None = None
+    ) -> Proto:
+        """Return a page of a thread, or of the room itself; `before` None: the newest one."""
         wire = await self._session.wire()
-        if post.thread_root_id is None:
+        if root_id is None:
             request = wire.pb.timeline.GetRoomEventsRequest(
-                room_id=post.room_id, limit=limit, before=before
+                room_id=room_id, limit=limit, before=before
             )
             answer = await self._session.read(wire.services.rooms.get_room_events, request)
         else:
             request = wire.pb.timeline.GetThreadEventsRequest(
-                room_id=post.room_id,
-                thread_root_event_id=post.thread_root_id,
-                limit=limit,
-                before=before,
+                room_id=room_id, thread_root_event_id=root_id, limit=limit, before=before
             )
             answer = await self._session.read(wire.services.threads.get_thread_events, request)
         return answer.page
+
+
+def _message_in(row: Proto) -> Message | None:
+    return timeline_row_of(row).message

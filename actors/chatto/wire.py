@@ -22,6 +22,7 @@ from .limits import Limits
 from .pb import Proto
 from .realtime import RealtimeStream, open_stream
 from .refusals import Failure, WhenUnclear, error_of, is_own_text
+from .server_clock import ServerClock
 
 __all__ = ["Rpc", "Wire", "open_wire"]
 
@@ -42,6 +43,8 @@ class Wire:
 
     address: ServerAddress
     limits: Limits
+    clock: ServerClock
+    """Set by every answer."""
     tls: ssl.SSLContext
     """For plain HTTP and the stream; the RPCs' own HTTP library trusts the same store."""
     door: FrontDoor
@@ -91,6 +94,7 @@ class Wire:
             raise error_of(
                 Failure(name, "deadline_exceeded", text, is_chattos=False), when_unclear
             )
+        self.clock.note(metadata.headers.get("date"))
         try:
             return task.result()
         except ConnectError as error:
@@ -110,14 +114,14 @@ class Wire:
         return await open_stream(self.address.stream_url, token, self.tls, self.limits)
 
 
-def open_wire(address: ServerAddress, limits: Limits) -> Wire:
+def open_wire(address: ServerAddress, limits: Limits, clock: ServerClock) -> Wire:
     """Get ready to talk to a server; nothing is sent. Reads the trusted certificates: blocks."""
     tls = ssl.create_default_context()
     # Built without any credential: `ChattoClient.login` would add a cookie that goes on
     # working, and so hides it, when the token is dead. The token goes along with each call.
     services = ChattoClient(base_url=address.base_url).services
     door = FrontDoor(address, tls, limits.read_timeout_s)
-    return Wire(address, limits, tls, door, services, pb)
+    return Wire(address, limits, clock, tls, door, services, pb)
 
 
 async def _ask(method: Rpc, request: Proto, token: str, metadata: ResponseMetadata) -> Proto:

@@ -142,6 +142,7 @@ class Settings:
     reaction_waiting: str | None = setting(Kind.EMOJI, None, EDITS, "the message waits for its turn (`dotted_line_face` where the server knows it)")
     reaction_cancelled: str | None = setting(Kind.EMOJI, "no_entry_sign", EDITS, "the run was stopped")
     reaction_failed: str | None = setting(Kind.EMOJI, "x", EDITS, "no answer could be given")
+    resume_window_s: int = setting(Kind.SECONDS, 900, LIMITS, "how old (by the server's clock) a missed message may be and still be answered")
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')

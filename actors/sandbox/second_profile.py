@@ -32,6 +32,7 @@ async def second_profile(
         state_path=folder / "chatto" / "state.db",
         script=replace(script, credential=Password(script.login, f"{script.login}-pass-1")),
         faults=first.faults,
+        clock=first.clock,
         tasks=first.tasks,
         ids={**first.ids, script.login: account.id},
         rooms=first.rooms,

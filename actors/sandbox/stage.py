@@ -6,7 +6,7 @@ profile may die and start again, and so may the server.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +24,12 @@ from ..chatto.limits import Limits as EdgeLimits
 from ..runtime.clock import Clock, SystemClock
 from ..sessions.desk import Equipment, SessionsDesk
 from ..sessions.policy import NO_SIGNS, ContextLimits, Policy
-from ..sessions.ports import ChatServer
+from ..sessions.ports import ChatServer, RealtimeSource
 from ..sessions.services import Limits
 from .agent_faults import AgentFaults
 from .scripted_gateway import Agent, ScriptedGateway, Session, first_words
 from .server.accounts import Account
+from .server.clock import ShiftedClock
 from .server.editing import Editing
 from .server.feed import Ending
 from .server.frames import Event
@@ -77,6 +78,8 @@ class Script:
     edge: EdgeLimits = field(default_factory=EdgeLimits)
     around: Callable[[ChatServer], ChatServer] = _as_it_is
     """Puts something between the sessions and the server."""
+    source: RealtimeSource | None = None
+    """Plays the stream; None: the server's own is read."""
     opened: Callable[[Database], object] = id
     """Called with the state file of a start, as soon as it is open."""
     clock: Clock = field(default_factory=SystemClock)
@@ -93,6 +96,8 @@ class Colleague:
     state_path: Path
     script: Script
     faults: AgentFaults
+    clock: ShiftedClock
+    """The server's."""
     tasks: TaskGroup
     """Runs the scripted agent."""
     ids: Mapping[str, str]
@@ -142,6 +147,7 @@ class Colleague:
             open_state=self._open_state,
             clock=self.script.clock,
             hold_state=lambda: hold_folder(self.state_path.parent),
+            source=self.script.source,
         )
         desk = SessionsDesk(equipment, gateway)
         gateway.serve(desk)
@@ -211,7 +217,7 @@ class Colleague:
         await anyio.lowlevel.checkpoint()
         return message_id
 
-    def posts(
+    def posts(  # noqa: PLR0913 - each is something a message may have
         self,
         login: str,
         body: str,
@@ -219,6 +225,7 @@ class Colleague:
         room: str = "R1",
         thread: str = "",
         reply_to: str = "",
+        echo: bool = False,
     ) -> str:
         """Let a message stand on the server, without a call or a wait; return its ID."""
         world = self.sandbox.world
@@ -227,6 +234,7 @@ class Colleague:
             body=body,
             thread_root_id=thread,
             in_reply_to=reply_to,
+            wants_echo=echo,
         )
         return Posting(world).post(world.accounts.require(self.ids[login]), draft).id
 
@@ -295,18 +303,13 @@ class Colleague:
 
     def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
         """Read the state file as an operator would: from outside."""
-        db = Database(self.state_path)
-        try:
+        with closing(Database(self.state_path)) as db:
             return db.execute(sql, params).fetchall()
-        finally:
-            db.close()
 
     def write(self, sql: str, *params: object) -> None:
         """Change the state file from outside: what another process, or a broken disk, may do."""
-        db = Database(self.state_path)
-        with db.conn:
+        with closing(Database(self.state_path)) as db, db.conn:
             db.execute(sql, params)
-        db.close()
 
     def state_of(self, message_id: str) -> str | None:
         """Return the state of a turn; None: the message has no row."""
@@ -366,7 +369,8 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
         is_started: whether the profile runs from the start.
     """
     faults = faults or AgentFaults()
-    sandbox = Sandbox(faults=faults, timing=timing)
+    clock = ShiftedClock()
+    sandbox = Sandbox(faults=faults, timing=timing, clock=clock)
     accounts = {login: sandbox.add_account(login) for login in PEOPLE}
     made = {name: sandbox.add_room(name, *accounts.values()).id for name in rooms}
     faults.agent_id = accounts["hermes"].id
@@ -379,7 +383,7 @@ async def colleague(  # noqa: PLR0913 - each is something a scenario may change
     )
     async with sandbox as url, anyio.create_task_group() as tasks:
         state_path = tmp_path / "chatto" / "state.db"
-        stage = Colleague(sandbox, url, state_path, script, faults, tasks, ids, made)
+        stage = Colleague(sandbox, url, state_path, script, faults, clock, tasks, ids, made)
         try:
             if is_started:
                 await stage.starts()

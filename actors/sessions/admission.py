@@ -17,13 +17,16 @@ from .characters import trim
 from .facts import Message, Room
 from .mentions import leading_mention_end, mentioned_handles
 from .policy import Bots, EditedUnseen, FollowUps, Policy
-from .room_rules import Rules, answers_room, rules_of
+from .room_rules import Rules, answers_room, needs_no_mention, rules_of
+from .stream_events import Target, TargetKind
 
 __all__ = [
+    "Addressed",
     "Admitted",
     "Bypassed",
     "Cause",
     "Editor",
+    "Expired",
     "Inbound",
     "NotForUs",
     "Path",
@@ -32,6 +35,7 @@ __all__ = [
     "admit",
     "answers_room",
     "command_in",
+    "needs_no_mention",
 ]
 
 BROADCASTS = frozenset({"all", "here"})
@@ -49,6 +53,10 @@ class Path(Enum):
     """Its author changed it within the window."""
     RECOVERED = "recovered"
     """Its receipt was written, then the process ended."""
+    CAUGHT_UP = "caught_up"
+    """It was posted while nobody listened."""
+    REPLAYED = "replayed"
+    """Likewise, and the stream brought it all the same."""
 
 
 class Editor(Enum):
@@ -108,6 +116,24 @@ class Inbound:
     """Questions of the author that wait."""
     within_the_hour: int = 0
     """Questions of the author within the last hour."""
+    targets: tuple[Target, ...] | None = None
+    """Whom the server says it mentions; None: it does not, the text has to."""
+    is_too_old: bool = False
+    """Whether it was found so late that nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """Whom a message is addressed to, whoever said so."""
+
+    is_named: bool
+    """Whether it mentions the account by its name."""
+    has_role: bool
+    """Whether it mentions a role the account holds."""
+    is_broadcast: bool
+    """Whether it calls everybody, the account among them."""
+    names_others: bool
+    """Whether it mentions somebody else, or a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +149,13 @@ class Refused:
 
     cause: Cause
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """Meant for the agent, and found too late."""
+
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +179,7 @@ class Admitted:
     cause: Cause
 
 
-Verdict = NotForUs | Refused | Bypassed | Admitted
+Verdict = NotForUs | Refused | Expired | Bypassed | Admitted
 
 
 def admit(inbound: Inbound, policy: Policy) -> Verdict:
@@ -161,6 +194,8 @@ def admit(inbound: Inbound, policy: Policy) -> Verdict:
         return NotForUs("program_without_mention")
     text = trim(inbound.message.body)
     command = text if cause is Cause.STRANGER else command_in(text, inbound.own_login)
+    if inbound.is_too_old:
+        return Expired(cause)
     if refused := _refused(inbound, policy, is_command=command is not None):
         return Refused(cause, refused)
     return Admitted(cause) if command is None else Bypassed(cause, command)
@@ -192,31 +227,60 @@ def _cause(inbound: Inbound, policy: Policy, rules: Rules) -> Cause | NotForUs:
     """Ask what the words are about: why they concern the agent, if they do."""
     if inbound.let_in_by is None:
         return Cause.STRANGER
-    handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
-    is_named = inbound.own_login.lower() in handles
-    if inbound.is_pair and not (is_named and inbound.author_is_program):
+    said = addressed(inbound)
+    if inbound.is_pair and not (said.is_named and inbound.author_is_program):
         return Cause.DIRECT
-    if is_named:
+    if said.is_named:
         return Cause.MENTION
     if inbound.replies_to_own and policy.answer_replies:
         return Cause.REPLY
-    if inbound.server_says_mentioned and (by_server := _server_cause(handles, policy)):
-        return by_server
-    return _unaddressed_cause(inbound, rules, handles - BROADCASTS)
+    if called := _called_by_server(said, policy):
+        return called
+    return _unaddressed_cause(inbound, rules, names_others=said.names_others)
 
 
-def _server_cause(handles: set[str], policy: Policy) -> Cause | None:
-    """Name a mention that only the server can resolve: a role, or everybody.
+def _called_by_server(said: Addressed, policy: Policy) -> Cause | None:
+    """Name a mention that only the server can resolve: a role, or everybody."""
+    if said.has_role and policy.role_mentions:
+        return Cause.ROLE
+    return Cause.BROADCAST if said.is_broadcast and policy.broadcast_mentions else None
 
-    The server does not say which of the handles it meant. Where everybody is called that
-    explains it, whoever else is named.
+
+def addressed(inbound: Inbound) -> Addressed:
+    """Tell whom a message is addressed to: by the server's word, where it has one.
+
+    Else by the text, and, for what text cannot say, by the server's verdict. That does not say
+    which of the handles it meant; where everybody is called that explains it, whoever else is
+    named.
     """
-    if handles & BROADCASTS:
-        return Cause.BROADCAST if policy.broadcast_mentions else None
-    return Cause.ROLE if handles and policy.role_mentions else None
+    if inbound.targets is not None:
+        return _addressed_by_server(inbound.targets, inbound.own_id)
+    handles = {handle.lower() for handle in mentioned_handles(inbound.message.body)}
+    is_broadcast = bool(handles & BROADCASTS)
+    by_verdict = inbound.server_says_mentioned
+    return Addressed(
+        is_named=inbound.own_login.lower() in handles,
+        has_role=by_verdict and bool(handles) and not is_broadcast,
+        is_broadcast=by_verdict and is_broadcast,
+        names_others=bool(handles - BROADCASTS),
+    )
 
 
-def _unaddressed_cause(inbound: Inbound, rules: Rules, others: set[str]) -> Cause | NotForUs:
+def _addressed_by_server(targets: tuple[Target, ...], own_id: str) -> Addressed:
+    kinds = {target.kind for target in targets if target.includes_account}
+    everybody = {TargetKind.HERE, TargetKind.ALL}
+    return Addressed(
+        is_named=any(t.kind is TargetKind.PERSON and t.name == own_id for t in targets),
+        has_role=TargetKind.ROLE in kinds,
+        is_broadcast=bool(kinds & everybody),
+        names_others=any(
+            t.kind not in everybody and not (t.kind is TargetKind.PERSON and t.name == own_id)
+            for t in targets
+        ),
+    )
+
+
+def _unaddressed_cause(inbound: Inbound, rules: Rules, *, names_others: bool) -> Cause | NotForUs:
     """Decide about words that do not address the agent: a follow-up, or an open room."""
     follows = inbound.answered_here and (
         rules.follow_ups is FollowUps.ANYONE
@@ -226,7 +290,7 @@ def _unaddressed_cause(inbound: Inbound, rules: Rules, others: set[str]) -> Caus
         return NotForUs("not_addressed")
     message = inbound.message
     points_elsewhere = message.in_reply_to is not None and not inbound.replies_to_own
-    if others or (points_elsewhere and message.in_reply_to != message.thread_root_id):
+    if names_others or (points_elsewhere and message.in_reply_to != message.thread_root_id):
         return NotForUs("addressed_elsewhere")
     return Cause.FOLLOW_UP if follows else Cause.OPEN_ROOM
 

@@ -1,7 +1,7 @@
 """What goes past a lane: commands, and what a run asks its person to say."""
 
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Cause, Refused, command_in
+from .admission import Admitted, Bypassed, Cause, Expired, Refused, command_in
 from .characters import trim
 from .correcting import Correcting
 from .dispatch import Dispatch
@@ -56,8 +56,8 @@ class Bypass:
         self._journal = services.journal
 
     def in_view_of_run(
-        self, row: TurnRow, verdict: Admitted | Bypassed | Refused
-    ) -> Admitted | Bypassed | Refused:
+        self, row: TurnRow, verdict: Admitted | Bypassed | Refused | Expired
+    ) -> Admitted | Bypassed | Refused | Expired:
         """Look at a verdict beside the run that is under way in this lane.
 
         What it asked its person, that person answers past the lane; an approval by anybody else

@@ -1,7 +1,7 @@
 """Keep one realtime stream open for the profile, and know how it is."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
@@ -9,12 +9,12 @@ from ...machines.connection import Account, Loss, Subscription
 from ...store import connection
 from ...store.connection import ConnectionRow
 from ..runtime.backoff import backoff
-from .errors import UnusableConnectionError
-from .mail import (
-    CONNECTION,
+from .connection_mail import (
     ConnectionMail,
+    Deaf,
     GiveUp,
     Identified,
+    IsCaughtUp,
     RetryDue,
     Start,
     Steady,
@@ -23,6 +23,8 @@ from .mail import (
     StreamIsOpen,
     StreamIsRefused,
 )
+from .errors import UnusableConnectionError
+from .mail import CONNECTION
 from .ports import ConnectionReport
 from .promise import Promise
 from .recovery import Recovery
@@ -35,6 +37,14 @@ log = logging.getLogger(__name__)
 
 OPEN = frozenset({"connecting", "catching_up", "live"})
 """States in which a stream is open, or being opened."""
+
+COUNTS_IN: Mapping[type[Identified | IsCaughtUp | Steady], frozenset[str]] = {
+    Identified: frozenset({"connecting"}),
+    # Live: it may have failed after the step, and comes again for what was left to do.
+    IsCaughtUp: frozenset({"catching_up", "live"}),
+    Steady: frozenset({"live"}),
+}
+"""States in which what a stream says counts."""
 
 
 class ConnectionActor:
@@ -53,7 +63,7 @@ class ConnectionActor:
         Args:
             row: the row, which an earlier process may have left in any state.
             services: what the actors of the profile share.
-            reader: opens and closes the stream; outlives this actor.
+            reader: opens and closes the stream, and catches up; outlives this actor.
             recovery: what is to be done at the first live connection; outlives this actor.
             first_outcome: kept as soon as it is live, lost or refused for the first time.
         """
@@ -84,12 +94,12 @@ class ConnectionActor:
                 return True
             case RetryDue():
                 return state == "backing_off"
+            case Deaf():
+                return state == "live"
             case GiveUp():
                 return state in OPEN
-            case Identified():
-                return self._is_current(mail.stream) and state == "connecting"
-            case Steady():
-                return self._is_current(mail.stream) and state == "live"
+            case Identified() | IsCaughtUp() | Steady():
+                return self._is_current(mail.stream) and state in COUNTS_IN[type(mail)]
             case StreamIsOpen() | StreamIsLost() | StreamIsRefused():
                 return self._is_current(mail.stream) and state in OPEN
             case _:
@@ -106,9 +116,14 @@ class ConnectionActor:
             case Identified():
                 await self._step("identify", Account(mail.account_id))
             case StreamIsOpen():
+                await self._catch_up(mail)
+            case IsCaughtUp():
                 await self._go_live(mail)
             case StreamIsLost():
                 await self._lose(mail)
+            case Deaf():
+                text = f"the stream says nothing of room {mail.room_id}, which is ours again"
+                await self._lose(StreamIsLost(self._reader.number, "deaf_to_room", text, 0.0))
             case StreamIsRefused() | GiveUp():
                 await self._refuse(mail.error)
             case RetryDue():
@@ -122,23 +137,33 @@ class ConnectionActor:
             case _:
                 assert_never(mail)
 
-    async def _go_live(self, mail: StreamIsOpen) -> None:
+    async def _catch_up(self, mail: StreamIsOpen) -> None:
         if self._row.state == "connecting":
             await self._step("subscribe", Subscription(mail.server_version))
+        if mail.is_resumed:
+            await self._go_live(IsCaughtUp(mail.stream, "resumed", ()))
+        else:
+            self._reader.catch_up.begin(mail.stream)
+
+    async def _go_live(self, mail: IsCaughtUp) -> None:
         if self._row.state == "catching_up":
+            if mail.reason is not None:
+                await self._step("catch_up", Loss(mail.reason))
             await self._step("go_live")
         account = self._services.directory.account
-        text = f"connected to Chatto {mail.server_version} as {account.login}"
+        text = f"connected to Chatto {self._row.server_version} as {account.login}"
         log.info("%s", text)
         await self._services.gateway.report(ConnectionReport.LIVE, text)
         steady_s = self._services.limits.steady_after_s
         scope = self._journal.scope
         self._services.tell_later(steady_s, CONNECTION, scope, Steady(mail.stream))
-        await self._recovery.run()
+        await self._recovery.run(mail.revisions)
+        await self._reader.catch_up.release()
         self._first_outcome.keep(None)
 
     async def _lose(self, mail: StreamIsLost) -> None:
         is_first = self._row.attempt == 0
+        self._reader.close()
         await self._step("lose", Loss(mail.reason))
         longest_s = self._services.limits.reconnect_longest_s
         wait_s = min(max(self._wait_s(), mail.retry_after_s), longest_s)

@@ -2,15 +2,26 @@
 
 import logging
 from collections.abc import Iterable
+from typing import assert_never
 
 from ...store import turns
 from .admission import Refused
 from .holding import Holding
 from .journal import Draft
 from .lane import Lane
-from .mail import THREAD, Edited, RestartDue, Retracted, RunStopped
+from .mail import (
+    THREAD,
+    Edited,
+    EditedUnseen,
+    Outlived,
+    RestartDue,
+    Retracted,
+    Revision,
+    RunStopped,
+)
 from .ports import RunStop
 from .services import Services
+from .signage import EDITED_UNSEEN
 from .turn import TurnActor
 
 __all__ = ["Correcting"]
@@ -45,6 +56,44 @@ class Correcting:
         """Tell whether only the end of a stop leads on from where a turn stands."""
         is_deleted = turn.state == "stopping" and turn.row.ends_as == "retracted"
         return turn.state == "correcting" or is_deleted
+
+    async def revise(self, draft: Draft, mail: Revision) -> TurnActor | None:
+        """Plan what an edit or a deletion does; return the turn that goes on because of it."""
+        match mail:
+            case Edited():
+                return await self.edit(draft, mail)
+            case EditedUnseen():
+                await self.refuse_unseen(draft, mail)
+            case Retracted():
+                await self.retract(draft, mail)
+            case Outlived():
+                self.expire(draft, mail)
+            case _:
+                assert_never(mail)
+        return None
+
+    async def refuse_unseen(self, draft: Draft, mail: EditedUnseen) -> None:
+        """Plan the end of what would run with words of nobody knows whom.
+
+        What runs already runs with the words of its author.
+        """
+        turn = await self._find(mail.message_id)
+        if turn is None:
+            return
+        if turn.state in {"received", "admitted", "queued"}:
+            turn.refuse(draft, EDITED_UNSEEN)
+            self._holding.skip(draft, turn, EDITED_UNSEEN)
+        else:
+            turn.ignore_edit(draft, EDITED_UNSEEN)
+        self._lane.keep(turn)
+
+    def expire(self, draft: Draft, mail: Outlived) -> None:
+        """Plan the end of what waited too long over a restart; what runs is answered."""
+        turn = self._lane.find(mail.message_id)
+        if turn is not None and turn.state in {"admitted", "queued"}:
+            turn.expire(draft)
+            self._holding.skip(draft, turn, "too_old")
+            self._lane.keep(turn)
 
     async def edit(self, draft: Draft, mail: Edited) -> TurnActor | None:
         """Plan an edit; return the turn that goes on because of it, None: none does."""

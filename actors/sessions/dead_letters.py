@@ -11,10 +11,12 @@ from ..runtime.mailbox import Address
 from .answering import FAILED_INSIDE, result_of
 from .journal import RESTING
 from .mail import (
+    ROOM,
     THREAD,
     Answer,
     DeliveryEnded,
     KeyReady,
+    LookBack,
     NotStarted,
     QuestionPosted,
     Received,
@@ -58,22 +60,35 @@ class DeadLetters:
             mails: what could not be handled.
             error: the last error.
         """
+        if address.kind == ROOM:
+            self._services.keeper.position.apply(mails)
         reason = f"inside:{type(error).__name__}"
         for mail in mails:
             log.error("%s: %s given up: %s", address, type(mail).__name__, type(error).__name__)
-            if isinstance(mail, Answer):
+            await self._end(address, mail, reason)
+        self._services.keeper.write_soon()
+
+    async def _end(self, address: Address, mail: object, reason: str) -> None:
+        """End what one mail was about."""
+        match mail:
+            case Answer():
                 mail.promise.keep(FAILED_INSIDE)
-            elif isinstance(mail, Send):
+            case Send():
                 await self._refuse_parts(address.key, reason)
-            elif isinstance(mail, MessagePosted):
+            case LookBack():
+                mail.outcome.keep(None)
+            case MessagePosted():
                 await self._write_unread(mail)
                 await self._fail(mail.message_id, reason)
-            elif isinstance(mail, RecoverMessage):
+                self._services.keeper.position.settle([mail.message_id])
+            case RecoverMessage():
                 await self._fail(mail.row.message_id, reason)
-            elif address.kind == THREAD:
+            case _ if address.kind == THREAD:
                 await self._fail_in_lane(address.key, _message_about(mail), reason)
-            if isinstance(mail, TakeStock):
-                mail.promise.keep(None)  # no start waits for a lane that is broken
+            case _:
+                log.debug("%s: nobody waits for it", type(mail).__name__)
+        if isinstance(mail, TakeStock):
+            mail.promise.keep(None)  # no start waits for a lane that is broken
 
     async def _fail(self, message_id: str, reason: str) -> None:
         """End a turn; its lane, made anew from the rows, goes on with the next one."""

@@ -23,12 +23,15 @@ from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_out
 from ..runtime.store_thread import StoreThread
 from ..runtime.supervisor import Actor, Kind, Supervisor
 from .agent_tools import AgentTools
+from .alongside import Alongside
 from .connection import ConnectionActor, load_connection
+from .connection_mail import Deaf, Start, Stop
 from .dead_letters import DeadLetters
 from .delivery import DeliveryActor
 from .directory import Directory
 from .errors import ChatError, StateUnusableError
 from .facts import Place
+from .following import Following
 from .glossary import entries
 from .journal import Journal
 from .mail import (
@@ -44,8 +47,6 @@ from .mail import (
     Refresh,
     RunEnded,
     RunStarted,
-    Start,
-    Stop,
 )
 from .membership import MembershipActor
 from .policy import NO_SIGNS, ContextLimits, Policy
@@ -55,8 +56,10 @@ from .ports import (
     DeliveryState,
     Gateway,
     Outgoing,
+    RealtimeSource,
     RunOutcome,
 )
+from .position import PositionKeeper
 from .promise import Promise
 from .recovery import Recovery, ended_at, withdraw_questions
 from .retention import RetentionActor, prune_now_and_then
@@ -107,6 +110,8 @@ class Equipment:
     hold_state: Callable[[], AbstractContextManager[None]] = nullcontext
     """Keeps every other process off the state file for the time of a block; runs in a thread.
     Raises: FolderTakenError, OSError."""
+    source: RealtimeSource | None = None
+    """Where events come from; None: the server."""
 
 
 class SessionsDesk:
@@ -221,18 +226,9 @@ class SessionsDesk:
 
     async def _open(self, tasks: TaskGroup) -> None:
         equipment = self._equipment
-        await tasks.start(self._hold_state)
-        store = StoreThread(
-            Custodian(equipment.open_state, equipment.clock.now),
-            opening_patience_s=LOCK_AT_START_S,
-            clock=equipment.clock,
-        )
-        await tasks.start(store.serve)
-        words = entries()
-        # Nothing is written where nothing has to be: a writer elsewhere is no reason to wait.
-        if not await store.read(partial(glossary.is_told, entries=words)):
-            await store.run(partial(glossary.save, entries=words))
-        journal = Journal(store, equipment.scope, equipment.clock)
+        store = await self._open_store(tasks)
+        alongside = Alongside(store, equipment.clock, tasks)
+        journal = Journal(store, equipment.scope, equipment.clock, alongside)
         left_at = await ended_at(journal)
         await withdraw_questions(journal)
         kinds: dict[str, Kind] = {}
@@ -253,6 +249,7 @@ class SessionsDesk:
             journal=journal,
             server=equipment.server,
             rooms=equipment.rooms,
+            source=equipment.source or equipment.server,
             gateway=self._gateway,
             policy=equipment.policy,
             context=equipment.context,
@@ -260,8 +257,12 @@ class SessionsDesk:
             tasks=tasks,
             supervisor=supervisor,
             directory=Directory(equipment.server),
+            keeper=PositionKeeper(journal, alongside),
+            following=Following(equipment.server, journal, alongside, tasks),
+            alongside=alongside,
             opened_at=journal.now(),
         )
+        services.directory.on_return = partial(_hear_again, services)
         recovery = Recovery(services, left_at)
         kinds.update(self._kinds(services, recovery))
         if equipment.policy.signs != NO_SIGNS:
@@ -270,6 +271,22 @@ class SessionsDesk:
         await recovery.ask_gateway()
         services.tell(CONNECTION, equipment.scope, Start())
         tasks.start_soon(prune_now_and_then, services, self._first_outcome)
+
+    async def _open_store(self, tasks: TaskGroup) -> StoreThread[Database]:
+        """Hold the state folder, and open the file in it."""
+        equipment = self._equipment
+        await tasks.start(self._hold_state)
+        store = StoreThread(
+            Custodian(equipment.open_state, equipment.clock.now),
+            opening_patience_s=LOCK_AT_START_S,
+            clock=equipment.clock,
+        )
+        await tasks.start(store.serve)
+        words = entries()
+        # Nothing is written where nothing has to be: a writer elsewhere is no reason to wait.
+        if not await store.read(partial(glossary.is_told, entries=words)):
+            await store.run(partial(glossary.save, entries=words))
+        return store
 
     async def _hold_state(self, *, task_status: TaskStatus[None]) -> None:
         """Hold the state file as long as anything of ours runs."""
@@ -320,6 +337,8 @@ class SessionsDesk:
         services.tell(CONNECTION, self._equipment.scope, Stop())
         await services.supervisor.stop(DRAIN_S)
         self._services = None
+        services.keeper.write_soon()
+        await services.alongside.flush()
         with services.tally.taken() as counts:
             if counts:
                 at = services.journal.now()
@@ -341,6 +360,14 @@ class SessionsDesk:
         services.promises.settle_all(UNFINISHED)
         for promise in list(self._waiting):
             promise.keep(STOPPING)
+
+
+def _hear_again(services: Services, room_id: str) -> None:
+    """Have the stream opened anew that does not bring what is said in a room."""
+    try:
+        services.tell(CONNECTION, services.journal.scope, Deaf(room_id))
+    except (MailboxFullError, SupervisorClosedError) as error:
+        log.debug("%s is heard again after the next connection: %s", room_id, error)
 
 
 def _refresh_sign(services: Services, message_id: str) -> None:

@@ -1,6 +1,6 @@
 """Who we are, which rooms there are and what people are called: known from one read each."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .facts import Account, Person, Room, RoomKind
@@ -32,6 +32,14 @@ class Directory:
         self._kinds: dict[str, RoomKind] = {}
         """Of every room that was ever seen: the one thing about a room that never changes."""
         self._people: dict[str, Person] = {}
+        self._left: set[str] = set()
+        """Rooms the open stream saw us leave; it may say nothing of them any more."""
+        self.on_return: Callable[[str], object] = id
+        """Told of a room we are in although the open stream saw us leave it.
+
+        Source: Chatto 0.4.20: lifting a ban in a room open to all is told to nobody, and the
+        stream stays deaf to the room (cli/internal/core/my_events_model.go).
+        """
 
     @property
     def account(self) -> Account:
@@ -52,6 +60,7 @@ class Directory:
     async def refresh_rooms(self) -> Sequence[Room]:
         """Read all rooms and return those the account is in. Raises: ChatError."""
         rooms = await self._server.list_rooms()
+        self._left.clear()
         self._rooms = {room.room_id: room for room in rooms}
         self._kinds.update({room.room_id: room.kind for room in rooms})
         return [room for room in rooms if room.is_member]
@@ -60,6 +69,10 @@ class Directory:
     def rooms(self) -> Collection[Room]:
         """The rooms that are known, also those the account is not in."""
         return self._rooms.values()
+
+    def own_rooms(self) -> Sequence[Room]:
+        """Return the rooms the account is in, as far as they are known."""
+        return [room for room in self._rooms.values() if room.is_member]
 
     def known_room(self, room_id: str) -> Room | None:
         """Return a room if it is known, without asking the server."""
@@ -78,11 +91,18 @@ class Directory:
         if found is not None:
             self._rooms[room_id] = found
             self._kinds[room_id] = found.kind
+            if found.is_member and room_id in self._left:
+                self._left.discard(room_id)
+                self.on_return(room_id)
         return found
 
     def known_person(self, user_id: str) -> Person | None:
         """Return somebody if known, without asking the server."""
         return self._people.get(user_id)
+
+    def has_left(self, room_id: str) -> bool:
+        """Tell whether the open stream saw us leave a room."""
+        return room_id in self._left
 
     def id_of(self, room: str) -> str:
         """Return the ID of a room that is given by its ID or, in any case, by its name."""
@@ -109,6 +129,10 @@ class Directory:
         own = self._account and event.user_id == self._account.user_id
         if event.membership is None or own:
             known = self._rooms.pop(event.room_id, None)
+            if own and event.membership is Membership.LEFT:
+                self._left.add(event.room_id)
+            elif own:
+                self._left.discard(event.room_id)
             if known and own and event.membership is Membership.LEFT:
                 self._rooms[event.room_id] = replace(known, is_member=False)
 

@@ -7,7 +7,11 @@ from enum import Enum
 
 __all__ = [
     "Account",
+    "EntryKind",
+    "InboxEntry",
+    "InboxPage",
     "Message",
+    "NotificationLevels",
     "Page",
     "Person",
     "Place",
@@ -58,6 +62,8 @@ class Room:
     """Whether the account may post where it answers: in threads, or in the conversation."""
     may_join: bool = False
     """Whether the account may go in; not while it is in."""
+    has_unread: bool = False
+    """Whether others posted in it, outside of threads, since the account last read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +122,54 @@ class Page:
     """Replies of the thread that are not deleted; None in a room."""
     people: Mapping[str, Person]
     """Who the rows are by, as far as the server names them."""
+
+
+class EntryKind(Enum):
+    """Why the server put a message into the account's inbox."""
+
+    MENTION = "mention"
+    """It mentions the account, by name, role or broadcast."""
+    REPLY = "reply"
+    """It points at a message of the account, or was posted in a thread the account follows."""
+    DIRECT = "direct"
+    ROOM_MESSAGE = "room_message"
+    """The account is told of everything in that room."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """One entry of the list the server keeps for the account: a message it should look at."""
+
+    entry_id: str
+    kind: EntryKind
+    room_id: str
+    message_id: str
+    """May be an echo's own ID."""
+    thread_root_id: str | None
+    author_id: str | None
+    """None: the account of its author is gone."""
+    made_at: datetime
+    """The server's time of the entry, some milliseconds after the message's."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    """A stretch of that list, newest first."""
+
+    entries: tuple[InboxEntry, ...]
+    """Those of a kind we know."""
+    entry_ids: tuple[str, ...]
+    """All of them, of whatever kind."""
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationLevels:
+    """Of which rooms the account is told less, or more, than usual, by its own settings."""
+
+    muted: frozenset[str]
+    """Room IDs: nothing said there is ever in the inbox."""
+    all_messages: frozenset[str]
+    """Room IDs: everything said there is."""
+    is_server_muted: bool = False
+    """Whether rooms without a level of their own are muted, direct conversations too."""

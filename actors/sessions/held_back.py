@@ -13,6 +13,9 @@ from .services import Services
 
 __all__ = ["HeldBack"]
 
+STREAMED = frozenset({Path.POSTED, Path.REPLAYED})
+"""Ways in which the event of an edit comes, too."""
+
 
 class HeldBack:
     """Remembers them for one room, each until an event or the end of its wait says more."""
@@ -30,7 +33,7 @@ class HeldBack:
         self._moderated: set[str] = set()
         """Those of them that show somebody else's words; what their author said is lost."""
 
-    def __contains__(self, message_id: str) -> bool:
+    def __contains__(self, message_id: object) -> bool:
         """Tell whether a message is held back."""
         return message_id in self._ids
 
@@ -47,7 +50,7 @@ class HeldBack:
         """
         ready = dict[str, Message]()
         for id_, message in messages.items():
-            is_plain = message.updated_at is None or batch.path_of(id_) is not Path.POSTED
+            is_plain = message.updated_at is None or batch.path_of(id_) not in STREAMED
             if is_plain or batch.is_overdue(id_):
                 ready[id_] = message
             else:
@@ -73,15 +76,17 @@ class HeldBack:
         self._moderated -= due
         return frozenset(unknown)
 
-    def editor_of(self, message: Message, row: TurnRow | None) -> Editor:
+    def editor_of(self, message: Message, row: TurnRow | None, path: Path) -> Editor:
         """Tell whose words a message shows, as far as is known, and hold it back no more."""
         was_held_back = message.message_id in self._ids
         is_moderated = message.message_id in self._moderated
         self.forget(message.message_id)
         has_changed = row is not None and row.digest != digest_of_message(message)
+        # No event will come any more that says who edited it.
+        is_past = path is Path.CAUGHT_UP and row is None and message.updated_at is not None
         if is_moderated:
             return Editor.OTHER
-        return Editor.UNKNOWN if was_held_back or has_changed else Editor.AUTHOR
+        return Editor.UNKNOWN if was_held_back or has_changed or is_past else Editor.AUTHOR
 
     def _hold(self, ids: Collection[str]) -> None:
         """Wait for the event that says whose words these messages show."""

@@ -80,6 +80,8 @@ class Holding:
             blind_until_id=brief.blind_until_id,
             gap=self._services.unseen.gap if brief.drained else before.gap,
         )
+        if before.state in {"fresh", "blind"}:
+            self._services.following.plan(draft, self._thread)
         if turn.room_session is not None:
             turn.room_session = draft.room_session(turn.room_session, "brief")
 

@@ -7,6 +7,7 @@ transaction and logs one line per step. Until then nothing has happened.
 import json
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -39,6 +40,7 @@ from ...store.transitions import TransitionRow
 from ...store.turns import TurnRow
 from ..runtime.clock import Clock, utc_text
 from ..runtime.store_thread import StoreThread
+from .alongside import Alongside, Write
 from .signage import asks_for
 
 __all__ = ["Draft", "Journal"]
@@ -59,14 +61,22 @@ WORDLESS = TurnChart.CLOSED | {"bypassed", "refused"}
 class Journal:
     """The charts, the store and the clock of one profile."""
 
-    def __init__(self, store: StoreThread[Database], scope: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: StoreThread[Database],
+        scope: str,
+        clock: Clock,
+        alongside: Alongside | None = None,
+    ) -> None:
         """Build one chart object per class; records are lent to them.
 
         Args:
             store: the only caller of SQLite.
             scope: the profile, as it stands in every row.
             clock: the time of every row.
+            alongside: what is written along with steps; None: nothing is.
         """
+        self.alongside = alongside
         self.store = store
         self.scope = scope
         self.clock = clock
@@ -103,7 +113,7 @@ class Draft:
         self._lines: list[str] = []
         self._signed: list[str] = []
         self._has_receipts = False
-        self._acts: list[Callable[[], None]] = []
+        self._acts: list[Callable[[], object]] = []
 
     @property
     def is_empty(self) -> bool:
@@ -249,16 +259,7 @@ class Draft:
 
     def open_room_session(self, turn: TurnRow) -> RoomSessionRow:
         """Plan the session that a fresh room message opens, and return its row."""
-        row = RoomSessionRow(
-            scope=turn.scope,
-            message_id=turn.message_id,
-            room_id=turn.room_id,
-            session_key=turn.session_key,
-            state="blind",
-            reason=None,
-            created_at=self._journal.now(),
-            updated_at=self._journal.now(),
-        )
+        row = _opened_by(turn, self._journal.now())
         self._plan(lambda db: room_sessions.save(db, row))
         self._begin("room_session", row.message_id, row.message_id, "open", row.state)
         return row
@@ -279,7 +280,7 @@ class Draft:
         """Plan a write that is no step of a machine, in the same transaction."""
         self._plan(write)
 
-    def then(self, act: Callable[[], None]) -> None:
+    def then(self, act: Callable[[], object]) -> None:
         """Plan what is done as soon as this is written: a mail to the actor whose row it is."""
         self._acts.append(act)
 
@@ -293,15 +294,20 @@ class Draft:
         work = self._work
         if work:
             may_wait = self._has_receipts
-            await self._journal.store.run(
-                lambda db: [write(db) for write in work], may_wait=may_wait
-            )
+            with self._taken_along() as along:
+                await self._journal.store.run(
+                    lambda db: [write(db) for write in (*work, *along)], may_wait=may_wait
+                )
         for line in self._lines:
             log.info("%s", line)
         for message_id in self._signed:
             self._journal.on_sign(message_id)
         for act in self._acts:
             act()
+
+    def _taken_along(self) -> AbstractContextManager[list[Write]]:
+        alongside = self._journal.alongside
+        return nullcontext([]) if alongside is None else alongside.taken()
 
     def _plan(self, write: Callable[[Database], object]) -> None:
         self._work.append(write)
@@ -342,6 +348,19 @@ class Draft:
             reason=reason,
             detail=detail,
         )
+
+
+def _opened_by(turn: TurnRow, now: str) -> RoomSessionRow:
+    return RoomSessionRow(
+        scope=turn.scope,
+        message_id=turn.message_id,
+        room_id=turn.room_id,
+        session_key=turn.session_key,
+        state="blind",
+        reason=None,
+        created_at=now,
+        updated_at=now,
+    )
 
 
 def _nobody(message_id: str) -> None:

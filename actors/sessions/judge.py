@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ...store import turns
 from ..runtime.clock import utc_text
@@ -13,6 +13,7 @@ from .loops import Loops, load_loops
 from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
+from .stream_events import Target
 
 __all__ = ["Judge", "Judgement", "Question"]
 
@@ -30,6 +31,10 @@ class Question:
     """Whether it was not let in before: what was is counted already."""
     says_mentioned: bool = False
     """Whether the server's verdict is that it mentions the account."""
+    targets: tuple[Target, ...] | None = None
+    """Whom the server says it mentions; None: it does not say."""
+    asked_at: datetime | None = None
+    """The server's time by which it may be too old; None: it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,16 @@ class Judge:
             caused_by_programs=tally.loops.caused(key, author_id) if is_counted else 0,
             waiting=waiting,
             within_the_hour=recent,
+            targets=question.targets,
+            is_too_old=self._is_too_old(question),
         )
+
+    def _is_too_old(self, question: Question) -> bool:
+        """Tell whether a message was found so late that nobody waits for the answer any more."""
+        if question.asked_at is None:
+            return False
+        window = timedelta(seconds=self._services.limits.resume_window_s)
+        return question.asked_at - question.message.created_at > window
 
 
 @dataclass(slots=True)

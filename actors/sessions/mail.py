@@ -1,11 +1,14 @@
 """What the mailboxes take: one union per kind of actor."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
-from .errors import UnusableConnectionError
+from .admission import Admitted, Bypassed, Expired, Refused
+from .facts import Message
+from .find import Find
 from .ports import DeliveryResult, Outgoing, RunOutcome, RunStop
 from .promise import Promise
 from .stream_events import Mentioned, MessageEdited, MessagePosted, MessageRetracted
@@ -19,16 +22,16 @@ __all__ = [
     "SIGN",
     "THREAD",
     "Answer",
-    "ConnectionMail",
     "DeliveryEnded",
     "Edited",
+    "EditedUnseen",
     "EditorUnknown",
-    "GiveUp",
-    "Identified",
     "KeyReady",
     "Look",
     "LookAtQuestions",
+    "LookBack",
     "NotStarted",
+    "Outlived",
     "Prune",
     "QuestionPosted",
     "Received",
@@ -37,18 +40,13 @@ __all__ = [
     "Refresh",
     "RestartDue",
     "Retracted",
-    "RetryDue",
+    "Revision",
+    "Revisions",
     "RoomMail",
     "RunEnded",
     "RunStarted",
     "RunStopped",
     "Send",
-    "Start",
-    "Steady",
-    "Stop",
-    "StreamIsLost",
-    "StreamIsOpen",
-    "StreamIsRefused",
     "ThreadMail",
     "Words",
 ]
@@ -102,8 +100,30 @@ class EditorUnknown:
     message_id: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LookBack:
+    """Command: decide about what a gap hid in a room, and look again at its open turns."""
+
+    finds: tuple[Find, ...]
+    """Oldest first."""
+    open_ids: tuple[str, ...]
+    """Messages whose turns an edit or a deletion could still change."""
+    now: datetime | None
+    """The server's time, to tell how old they are; None: not known, so all are young."""
+    read: Mapping[str, Message] = field(default_factory=dict)
+    """What was read of them already, by ID."""
+    outcome: "Promise[Revisions | None]" = field(default_factory=Promise)
+    """What became of the open turns; None: the room could not be read."""
+
+
 RoomMail: TypeAlias = (
-    MessagePosted | Mentioned | MessageEdited | MessageRetracted | RecoverMessage | EditorUnknown
+    MessagePosted
+    | Mentioned
+    | MessageEdited
+    | MessageRetracted
+    | RecoverMessage
+    | EditorUnknown
+    | LookBack
 )
 
 
@@ -115,7 +135,7 @@ class Received:
     """The receipt of a message of this lane is written; this was decided about it."""
 
     message_id: str
-    verdict: Admitted | Bypassed | Refused
+    verdict: Admitted | Bypassed | Refused | Expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +155,13 @@ class Edited:
     message_id: str
     verdict: Admitted | Refused
     words: Words
+
+
+@dataclass(frozen=True, slots=True)
+class EditedUnseen:
+    """A message of this lane was edited while nobody watched, by nobody knows whom."""
+
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +258,31 @@ class TakeStock:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlived:
+    """A message of this lane waited over a restart, and for longer than anybody waits."""
+
+    message_id: str
+
+
+Revision: TypeAlias = Edited | EditedUnseen | Retracted | Outlived
+"""What happened to a message of a turn that is not over."""
+Revisions: TypeAlias = tuple[tuple[str, Revision], ...]
+"""Each with the session key of its lane."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recover:
     """Command: go on with what an earlier process left in this lane."""
+
+    revisions: tuple[Revision, ...] = ()
+    """What happened to its messages meanwhile."""
 
 
 ThreadMail: TypeAlias = (
     Received
     | Edited
+    | EditedUnseen
+    | Outlived
     | Retracted
     | RunStarted
     | RunEnded
@@ -282,85 +327,3 @@ class Look:
     is_inside: bool | None = None
     """What it should show; when it shows otherwise, it came about by something else, which has
     a look of its own. None: whatever it shows."""
-
-
-# --- connection -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Command: connect."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """The server said whose account the credential is."""
-
-    stream: int
-    """Number of the stream this is about; what an older one says no longer counts."""
-    account_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class StreamIsOpen:
-    """The stream is subscribed and the rooms are read."""
-
-    stream: int
-    server_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class StreamIsLost:
-    """The stream ended, or could not be opened; another attempt may help."""
-
-    stream: int
-    reason: str
-    """A short name, for the row."""
-    text: str
-    """A line for the operator."""
-    retry_after_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class StreamIsRefused:
-    """No retry helps."""
-
-    stream: int
-    error: UnusableConnectionError
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """Command: connect no more; a call has shown that no retry helps."""
-
-    error: UnusableConnectionError
-
-
-@dataclass(frozen=True, slots=True)
-class RetryDue:
-    """The wait after a loss is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steady:
-    """The stream has been live for a while."""
-
-    stream: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Command: end the stream."""
-
-
-ConnectionMail: TypeAlias = (
-    Start
-    | Identified
-    | StreamIsOpen
-    | StreamIsLost
-    | StreamIsRefused
-    | GiveUp
-    | RetryDue
-    | Steady
-    | Stop
-)

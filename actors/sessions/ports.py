@@ -4,7 +4,7 @@
 the composition root brings them together. Errors are those of `errors`.
 """
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -12,8 +12,8 @@ from typing import Protocol
 
 from .facts import Account, Message, Page, Person, Place, Room
 from .outgoing import DeliveryResult, DeliveryState, Outgoing, Question
+from .past import PastReader, RealtimeSource
 from .remains import Remains
-from .stream_events import StreamEvent
 from .tool_port import Tools
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Outgoing",
     "Post",
     "Question",
+    "RealtimeSource",
     "RunOutcome",
     "RunStop",
     "TurnOrder",
@@ -44,7 +45,7 @@ class Post:
     """At most 9,900 bytes of UTF-8 (the server refuses more than 10,000)."""
 
 
-class ChatServer(Protocol):
+class ChatServer(RealtimeSource, PastReader, Protocol):
     """The server, as the agent's account."""
 
     async def identify(self) -> Account:
@@ -52,15 +53,6 @@ class ChatServer(Protocol):
 
         Raises:
             ServerUnreachableError: try again later.
-            UnusableConnectionError: no retry helps.
-        """
-        ...
-
-    def stream(self) -> AsyncGenerator[StreamEvent, None]:
-        """Open the realtime stream; the first item is `StreamOpened`. Never ends quietly.
-
-        Raises:
-            StreamLostError: it could not be opened, or ended.
             UnusableConnectionError: no retry helps.
         """
         ...

@@ -7,12 +7,13 @@ from ...store.turns import TurnRow
 from ..runtime.clock import utc_text
 from .admission import Cause
 from .facts import Message, Room
+from .find import Find
 from .mail import Words
 from .services import Services
 from .standing import place_of_message
 from .stream_events import MessagePosted
 
-__all__ = ["digest_of_message", "receipt_of", "words_of"]
+__all__ = ["digest_of_message", "receipt_of", "receipt_of_find", "words_of"]
 
 
 async def receipt_of(room: Room, message: Message, cause: Cause, services: Services) -> TurnRow:
@@ -45,6 +46,32 @@ def receipt_of_unread(event: MessagePosted, services: Services) -> TurnRow:
     )
     unknown = Room(event.room_id, "", kind, is_member=True, is_archived=False)
     return _row(room or unknown, message, event.author_id, services)
+
+
+def receipt_of_find(room_id: str, room: Room | None, find: Find, services: Services) -> TurnRow:
+    """Make the receipt of a message that a gap hid and that cannot be read.
+
+    Args:
+        room_id: where it was posted.
+        room: None: hidden, or gone.
+        find: what is known of it.
+        services: what the actors of the profile share.
+    """
+    kind = services.directory.kind_of(room_id)
+    message = Message(
+        message_id=find.message_id,
+        room_id=room_id,
+        author_id=find.author_id or "",
+        body="",
+        created_at=find.posted_at,
+        updated_at=None,
+        in_reply_to=None,
+        thread_root_id=find.thread_root_id,
+        echo_of_id=None,
+    )
+    unknown = Room(room_id, "", kind, is_member=False, is_archived=False)
+    row = _row(room or unknown, message, find.author_id or "", services)
+    return row._replace(cause=find.cause.value)
 
 
 def _row(room: Room, message: Message, author_name: str, services: Services) -> TurnRow:

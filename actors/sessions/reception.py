@@ -6,6 +6,7 @@ from typing import assert_never
 from ...store import turns
 from ..runtime.mailbox import Address
 from .admission import answers_room
+from .errors import ChatError
 from .facts import Place, Room, RoomKind
 from .mail import MEMBERSHIP, ROOM, THREAD, Look, Retracted
 from .policy import Bots
@@ -19,6 +20,7 @@ from .stream_events import (
     MessageRetracted,
     PersonChanged,
     PersonDeleted,
+    Reached,
     RoomChanged,
     StreamEvent,
     StreamOpened,
@@ -28,6 +30,11 @@ __all__ = ["Reception"]
 
 log = logging.getLogger(__name__)
 
+HELD_MOST = 5_000  # events; a flood does not wait for what was missed
+
+Held = MessagePosted | Mentioned | MessageEdited | MessageRetracted | PersonDeleted
+"""What may wait until a gap was caught up."""
+
 
 class Reception:
     """Lets through what an allowed person posted in a room the agent answers in."""
@@ -35,6 +42,32 @@ class Reception:
     def __init__(self, services: Services) -> None:
         """Use what the actors of the profile share."""
         self._services = services
+        self._held: list[Held] | None = None
+        """What waits until a gap was caught up; None: nothing does."""
+        self.announced: set[str] = set()
+        """Messages the open stream brought while a gap was being caught up."""
+        self._looked_at: set[str] = set()
+        """Rooms that are being read because the account may be in them again."""
+
+    def hold(self) -> None:
+        """Let what is posted from now on wait: what a gap hid comes first.
+
+        What waits from a hold before this one goes on waiting.
+        """
+        self._held = self._held or []
+        self.announced = {
+            event.message_id for event in self._held if isinstance(event, MessagePosted)
+        }
+
+    async def release(self) -> None:
+        """Let through what waits, in its order, and hold nothing more.
+
+        Raises:
+            SupervisorClosedError: the profile is being stopped.
+        """
+        while self._held:
+            await self._deliver(self._held.pop(0))
+        self._held = None
 
     async def route(self, event: StreamEvent) -> None:  # noqa: C901  one case an event
         """Pass an event on; waits only while the mailbox of its room is full.
@@ -46,7 +79,9 @@ class Reception:
             case MessagePosted() | Mentioned():
                 self._note(event)
                 if self._concerns_us(event):
-                    await self._services.supervisor.send(Address(ROOM, event.room_id), event)
+                    await self._forward(event)
+                elif self._services.directory.has_left(event.room_id):
+                    self._look_at_room(event.room_id)
             case RoomChanged():
                 self._services.directory.note_room(event)
                 if event.user_id == self._services.directory.account.user_id:
@@ -56,13 +91,55 @@ class Reception:
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():
                 if self._may_revise(event):
-                    await self._services.supervisor.send(Address(ROOM, event.room_id), event)
+                    await self._forward(event)
             case PersonDeleted():
-                await self._forget_author(event.user_id)
+                await self._forward(event)
+            case Reached():
+                self._services.keeper.position.reach(event.cursor)
+                self._services.keeper.write_soon()
             case StreamOpened():
                 log.debug("stream opened by server %s", event.server_version)
             case _:
                 assert_never(event)
+
+    def _look_at_room(self, room_id: str) -> None:
+        """Find out whether we are back in a room from which the account is still notified."""
+        if room_id not in self._looked_at:
+            self._looked_at.add(room_id)
+            self._services.tasks.start_soon(self._read_room, room_id)
+
+    async def _read_room(self, room_id: str) -> None:
+        directory = self._services.directory
+        directory.forget_room(room_id)
+        try:
+            await directory.room(room_id)
+        except ChatError as error:
+            log.info("whether room %s is ours again is not known: %s", room_id, error)
+        finally:
+            self._looked_at.discard(room_id)
+
+    async def _forward(self, event: Held) -> None:
+        """Send an event to its room, or keep it; waits only while that mailbox is full."""
+        position = self._services.keeper.position
+        position.arrive(event)
+        if isinstance(event, MessagePosted):
+            position.announce(event.message_id, event.posted_at)
+        if self._held is None:
+            await self._deliver(event)
+            return
+        self._held.append(event)
+        if isinstance(event, MessagePosted):
+            self.announced.add(event.message_id)
+        if len(self._held) > HELD_MOST:
+            await self.release()
+
+    async def _deliver(self, event: Held) -> None:
+        if isinstance(event, PersonDeleted):
+            await self._forget_author(event.user_id)
+            self._services.keeper.position.apply([event])
+            self._services.keeper.write_soon()
+        else:
+            await self._services.supervisor.send(Address(ROOM, event.room_id), event)
 
     async def _look(self, event: RoomChanged) -> None:
         """Have it recorded how the account stands in a room, where that may be another way now.
@@ -93,6 +170,8 @@ class Reception:
             return True
         if isinstance(event, MessagePosted):
             self._services.tally.count(event.room_id, cause)
+            self._services.keeper.position.pass_by(event.posted_at)
+            self._services.keeper.write_soon()
         return False
 
     def _why_not(self, room_id: str, author_id: str, message_id: str) -> str | None:

@@ -9,7 +9,17 @@ from ...machines.prompt import Withdrawal
 from ...store import outbox, prompts, transitions, turns
 from ..runtime.clock import utc_text
 from .journal import Journal
-from .mail import DELIVERY, ROOM, THREAD, Recover, RecoverMessage, Send, TakeStock
+from .levels import note_levels
+from .mail import (
+    DELIVERY,
+    ROOM,
+    THREAD,
+    Recover,
+    RecoverMessage,
+    Revisions,
+    Send,
+    TakeStock,
+)
 from .promise import Promise
 from .services import Services
 from .turn import AT_GATEWAY
@@ -56,10 +66,13 @@ class Recovery:
         if limit.cancelled_caught:
             log.warning("the gateway was not asked about all of its runs in time")
 
-    async def run(self) -> None:
+    async def run(self, revisions: Revisions = ()) -> None:
         """Tell every actor whose rows say that something is still to be done, the first time.
 
         Receipts are decided about again, lanes take up their turns, deliveries their parts.
+
+        Args:
+            revisions: what happened to open turns while nobody listened; told every time.
 
         Raises:
             SupervisorClosedError: the profile is being stopped.
@@ -67,8 +80,13 @@ class Recovery:
         if self._is_due:
             # Before the lanes are told: each then looks once whether its next turn can go out.
             self._services.lanes_open.set()
-            await _recover(self._services, self._left_at)
+            await _recover(self._services, self._left_at, revisions)
             self._is_due = False
+            self._services.following.take_up()
+            note_levels(self._services)
+            return
+        for session_key, revision in revisions:
+            await self._services.send(THREAD, session_key, revision)
 
 
 async def ended_at(journal: Journal) -> datetime | None:
@@ -91,7 +109,7 @@ async def withdraw_questions(journal: Journal) -> None:
     await draft.commit()
 
 
-async def _recover(services: Services, left_at: datetime | None) -> None:
+async def _recover(services: Services, left_at: datetime | None, revisions: Revisions) -> None:
     scope = services.journal.scope
     since = utc_text((left_at or services.journal.clock.now()) - UNSIGNED_FOR)
     rows, parts, signed, unsigned = await services.journal.read(
@@ -110,7 +128,8 @@ async def _recover(services: Services, left_at: datetime | None) -> None:
     for delivery_id in sorted(deliveries):
         await services.send(DELIVERY, delivery_id, Send())
     for session_key in sorted(lanes):
-        await services.send(THREAD, session_key, Recover())
+        own = tuple(revision for key, revision in revisions if key == session_key)
+        await services.send(THREAD, session_key, Recover(own))
     for row in received:
         await services.send(ROOM, row.room_id, RecoverMessage(row))
     if rows or deliveries:

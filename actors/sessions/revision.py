@@ -8,7 +8,16 @@ from functools import partial
 
 from ...store import ignored, turns
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Editor, NotForUs, Path, Refused, Verdict
+from .admission import (
+    Admitted,
+    Bypassed,
+    Editor,
+    Expired,
+    NotForUs,
+    Path,
+    Refused,
+    Verdict,
+)
 from .facts import Message, Room
 from .journal import Draft
 from .judge import Judge, Judgement, Question
@@ -145,6 +154,20 @@ class Reviser:
             if told is not None:
                 await self._services.send(THREAD, *told)
 
+    async def as_if_by_author(self, room: Room, message: Message, row: TurnRow) -> Edited | None:
+        """Decide about an edit that nobody announced, as if the message's author had made it.
+
+        Returns:
+            None where it changes nothing; then it is recorded why.
+        """
+        question = Question(message, Path.EDITED, Editor.AUTHOR, is_new=_was_kept_out(row))
+        judgement = await self._judge.decide(room, [question])
+        draft = self._journal.draft()
+        told = await self._revise(draft, room, message, row, judgement)
+        judgement.loops.record(draft)
+        await self._commit(draft)
+        return told[1] if told is not None and isinstance(told[1], Edited) else None
+
     async def _revise(
         self,
         draft: Draft,
@@ -161,7 +184,7 @@ class Reviser:
         if reason is not None:
             self._ignore(draft, row, message.message_id, reason)
             return None
-        if isinstance(verdict, NotForUs | Bypassed):
+        if isinstance(verdict, NotForUs | Bypassed | Expired):
             return None  # `_why_not` has said why
         if isinstance(verdict, Admitted) and message.author_id in judgement.programs:
             key = self._services.gateway.session_key(place_of_message(room, message))
@@ -214,6 +237,8 @@ def _objection(verdict: Verdict, *, is_open: bool) -> str | None:
             return verdict.cause
         case Bypassed():
             return "command"  # admission lets none past that is no post
+        case Expired():
+            return "too_old"
         case Refused() if is_open:
             return verdict.reason
         case _:

@@ -3,28 +3,26 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from ...store import ignored, turns
-from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_outage
-from .admission import Cause, NotForUs, Refused
-from .batch import Batch, Decided, ids_of, message_id_of
-from .errors import (
-    RequestRefusedError,
-    ServerBusyError,
-    ServerUnreachableError,
-    UnusableConnectionError,
-)
+from .admission import NotForUs, Path, Refused
+from .batch import Batch, Decided, cause_of, finds_of, ids_about, ids_of
+from .errors import ServerBusyError, ServerUnreachableError, UnusableConnectionError
 from .facts import Message, Room
+from .find import Find
 from .held_back import HeldBack
 from .judge import Judge, Question
 from .loops import Loops
-from .mail import THREAD, Received, RoomMail
-from .receipt import receipt_of
+from .mail import ROOM, THREAD, LookBack, Received, RoomMail
+from .receipt import receipt_of, receipt_of_find
 from .revision import Reviser
+from .room_reader import Reading, RoomReader
+from .second_look import SecondLook
 from .services import Services
 from .stream_events import Mentioned, MessageEdited, MessageRetracted
 from .verdicts import Verdicts
@@ -33,7 +31,6 @@ __all__ = ["RoomActor"]
 
 log = logging.getLogger(__name__)
 
-SECOND_LOOK_S = 0.05  # behind a load balancer a message may be readable some milliseconds late
 LONGEST_WAIT_S = 8.0  # between two attempts to read from a server that does not answer
 REMEMBERED = 256  # messages: what the server, or a repetition, says of them comes soon
 
@@ -59,11 +56,13 @@ class RoomActor:
         self._room_id = room_id
         self._services = services
         self._journal = services.journal
+        self._reader = RoomReader(room_id, services)
+        self._held_back = HeldBack(room_id, services)
         self._judge = Judge(room_id, services)
         self._verdicts = Verdicts(room_id, services)
+        self._reviser = Reviser(room_id, services, self._read_edited, self._judge)
+        self._second_look = SecondLook(self._reviser, services)
         self._unmeant: OrderedDict[str, Message] = OrderedDict()
-        self._held_back = HeldBack(room_id, services)
-        self._reviser = Reviser(room_id, services, self._read_now, self._judge)
         self._told: OrderedDict[str, None] = OrderedDict()
         """Messages whose lanes know of them; not all of them have decided yet."""
 
@@ -107,22 +106,56 @@ class RoomActor:
         loops: Loops | None = None
         if room is None:
             log.info("room %s is hidden or gone: %d events passed over", self._room_id, len(mails))
-            messages: Mapping[str, Message] = {}
+            reading = Reading({}, is_refused=True)
             decided = list[Decided]()
         else:
-            messages = self._held_back.sort(await self._read(batch.undecided), batch)
-            decided, loops = await self._decide(room, messages, batch)
-        for id_ in batch.undecided:
-            is_awaited = id_ in self._held_back and not batch.is_overdue(id_)
-            if id_ not in messages and not is_awaited:
-                self._held_back.forget(id_)
-                self._services.tally.count(self._room_id, "unreadable")
-                if row := batch.known.get(id_):
-                    decided.append(
-                        Decided(row, Refused(_cause_of(row), "unreadable"), is_new=False)
-                    )
+            reading = await self._read(batch)
+            undecided = {i: reading.messages[i] for i in batch.undecided if i in reading.messages}
+            ready = self._held_back.sort(undecided, batch)
+            decided, loops = await self._decide(room, ready, batch)
+        decided += self._unreadable(room, batch, reading)
         await self._record(batch, decided, loops)
         await self._revise(room, mails)
+        self._find_echoed(batch, reading)
+        await self._second_look.take(batch.look_backs, room, reading)
+        self._services.keeper.position.settle(
+            id_ for id_ in ids_of(mails) if id_ not in self._held_back
+        )
+        self._services.keeper.position.apply(mails)
+        self._services.keeper.write_soon()
+
+    def _unreadable(self, room: Room | None, batch: Batch, reading: Reading) -> list[Decided]:
+        """Decide about what cannot be read: without a row it only counts, unless it was meant."""
+        decided = list[Decided]()
+        for id_ in batch.undecided:
+            if id_ in reading.messages:
+                continue
+            if id_ in self._held_back and not batch.is_overdue(id_):
+                continue
+            self._services.tally.count(self._room_id, "unreadable")
+            self._held_back.forget(id_)
+            row, find = batch.known.get(id_), batch.find(id_)
+            if row is not None:
+                decided.append(Decided(row, Refused(cause_of(row), "unreadable"), is_new=False))
+            elif find is not None and find.leaves_row:
+                new = receipt_of_find(self._room_id, room, find, self._services)
+                reason = "author_gone" if find.author_id is None else "unreadable"
+                decided.append(Decided(new, Refused(find.cause, reason), is_new=True))
+        return decided
+
+    def _find_echoed(self, batch: Batch, reading: Reading) -> None:
+        """Have the thread replies looked at whose echoes alone were found.
+
+        An echo is no message of its own: what it repeats has one key, however it was found.
+        """
+        finds = list[Find]()
+        for id_ in batch.undecided:
+            find, message = batch.find(id_), reading.messages.get(id_)
+            if find is not None and message is not None and message.echo_of_id is not None:
+                finds.append(replace(find, message_id=message.echo_of_id))
+        if finds:
+            look_back = LookBack(tuple(finds), (), batch.asked_at)
+            self._services.tell(ROOM, self._room_id, look_back)
 
     async def _revise(self, room: Room | None, mails: Sequence[RoomMail]) -> None:
         """Take the edits and deletions of a batch, after what it posted."""
@@ -151,26 +184,16 @@ class RoomActor:
             for id_ in ids
             if id_ not in known or (known[id_].state == "received" and id_ not in self._told)
         ]
-        return Batch(mails, known, undecided)
+        return Batch(mails, known, undecided, finds_of(mails))
 
-    async def _read(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Return the messages in the order of their events, without what cannot be read."""
-        found = {id_: self._unmeant[id_] for id_ in ids if id_ in self._unmeant}
-        for wait_s in (0.0, SECOND_LOOK_S):
-            missing = [id_ for id_ in ids if id_ not in found]
-            if missing:
-                await self._journal.clock.sleep(wait_s)
-                found.update(await self._read_now(missing))
-        return {id_: found[id_] for id_ in ids if id_ in found}
+    async def _read(self, batch: Batch) -> Reading:
+        """Read what is to be decided, in the order of the events, and open turns again."""
+        ids = list(dict.fromkeys([*batch.undecided, *batch.open_ids]))
+        known = {i: self._unmeant[i] for i in batch.undecided if i in self._unmeant}
+        return await self._reader.read(ids, {**known, **batch.already_read})
 
-    async def _read_now(self, ids: Sequence[str]) -> dict[str, Message]:
-        try:
-            read = await self._services.server.read_messages(self._room_id, ids)
-        except RequestRefusedError as error:
-            log.info("room %s cannot be read any more: %s", self._room_id, error)
-            self._services.directory.forget_room(self._room_id)
-            return {}
-        return {message.message_id: message for message in read}
+    async def _read_edited(self, ids: Sequence[str]) -> Mapping[str, Message]:
+        return (await self._reader.read_now(ids)).messages
 
     async def _decide(
         self, room: Room, messages: Mapping[str, Message], batch: Batch
@@ -178,22 +201,12 @@ class RoomActor:
         """Decide about messages in their order; those that are not meant are passed over."""
         if not messages:
             return [], None
-        rows = {id_: batch.known.get(id_) for id_ in messages}
-        questions = [
-            Question(
-                message=message,
-                path=batch.path_of(id_),
-                editor=self._held_back.editor_of(message, rows[id_]),
-                is_new=rows[id_] is None,
-                says_mentioned=batch.is_mentioned(id_),
-            )
-            for id_, message in messages.items()
-        ]
+        questions = [self._question(message, batch) for message in messages.values()]
         judgement = await self._judge.decide(room, questions)
         decided = list[Decided]()
         for question in questions:
             message, id_ = question.message, question.message.message_id
-            row, verdict = rows[id_], judgement.verdicts[id_]
+            row, verdict = batch.known.get(id_), judgement.verdicts[id_]
             self._verdicts.compare(room.kind, question, verdict)
             if not isinstance(verdict, NotForUs):
                 new = row or await receipt_of(room, message, verdict.cause, self._services)
@@ -201,9 +214,28 @@ class RoomActor:
             elif row is None:
                 self._pass_over(message, verdict)
             else:
-                refused = Refused(_cause_of(row), verdict.cause)
+                refused = Refused(cause_of(row), verdict.cause)
                 decided.append(Decided(row, refused, is_new=False))
         return decided, judgement.loops
+
+    def _question(self, message: Message, batch: Batch) -> Question:
+        id_ = message.message_id
+        row, path = batch.known.get(id_), batch.path_of(id_)
+        asked_at = batch.asked_at if path is Path.CAUGHT_UP else None
+        if path in {Path.RECOVERED, Path.REPLAYED}:
+            asked_at = self._services.server.server_time()
+        # Where the account is told of everything, being told means nothing.
+        levels = self._services.server.notification_levels()
+        tells_all = path is Path.POSTED and self._room_id in levels.all_messages
+        return Question(
+            message=message,
+            path=path,
+            editor=self._held_back.editor_of(message, row, path),
+            is_new=row is None,
+            says_mentioned=batch.is_mentioned(id_) and not tells_all,
+            targets=batch.targets_of(id_),
+            asked_at=asked_at,
+        )
 
     async def _record(self, batch: Batch, decided: Sequence[Decided], loops: Loops | None) -> None:
         """Write the receipts of what is meant, in one transaction, and tell the lanes."""
@@ -237,15 +269,14 @@ class RoomActor:
 
     def _leave(self, mails: Sequence[RoomMail], error: Exception) -> None:
         """Give up reading; whoever has a receipt is decided about at the next start."""
-        ids = {message_id_of(mail) for mail in mails}
+        for mail in mails:
+            if isinstance(mail, LookBack):
+                mail.outcome.keep(None)
+        ids = {id_ for mail in mails for id_ in ids_about(mail)}
+        self._services.keeper.position.leave(ids)
         for _ in ids:
             self._services.tally.count(self._room_id, "unreadable")
         log.warning("room %s: %d messages could not be read: %s", self._room_id, len(ids), error)
-
-
-def _cause_of(row: TurnRow) -> Cause:
-    """Return why a message was meant when its receipt was written."""
-    return Cause(row.cause) if row.cause else Cause.MENTION
 
 
 def _remember(memory: OrderedDict[str, T], key: str, value: T) -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "answers_room",
     "context_of",
     "lets_programs_in",
+    "needs_no_mention",
     "resolve_rooms",
     "rules_of",
     "said_of",
@@ -54,6 +55,11 @@ def rules_of(room: Room, policy: Policy) -> Rules:
         follow_ups=own.follow_ups or rules.follow_ups,
         allow_bots=own.allow_bots or rules.allow_bots,
     )
+
+
+def needs_no_mention(room: Room, policy: Policy) -> bool:
+    """Tell whether what is said in a room is for the agent unless it says otherwise."""
+    return not rules_of(room, policy).needs_mention
 
 
 def said_of(room: Room, policy: Policy) -> RoomRules:

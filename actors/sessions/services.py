@@ -11,14 +11,18 @@ from anyio.abc import TaskGroup
 
 from ..runtime.mailbox import Address, MailboxFullError, SupervisorClosedError
 from ..runtime.supervisor import Supervisor
+from .alongside import Alongside
+from .connection_mail import GiveUp
 from .directory import Directory
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
+from .following import Following
 from .journal import Journal
-from .mail import CONNECTION, THREAD, GiveUp, KeyReady
+from .mail import CONNECTION, THREAD, KeyReady
 from .own_posts import OwnPosts
 from .policy import ContextLimits, Policy
-from .ports import ChatServer, DeliveryResult, Gateway
+from .ports import ChatServer, DeliveryResult, Gateway, RealtimeSource
+from .position import PositionKeeper
 from .promise import Promise
 from .room_server import RoomServer
 from .roster import Roster
@@ -62,6 +66,10 @@ class Limits:
     """First wait before the stream is opened again; the next ones are longer."""
     reconnect_longest_s: float = 60.0
     """No wait before the stream is opened again is longer, whatever the server asks for."""
+    resume_window_s: float = 900.0
+    """How old, by the server's clock, a message may be that a gap hid, and still be answered."""
+    hold_longest_s: float = 10.0
+    """How long what is posted now waits, at most, for what a gap hid in the same place."""
     outage_wait_s: float = 300.0
     """Longest wait, in all, for a server that cannot be reached by a read or a post."""
     asking_wait_s: float = 5.0
@@ -159,6 +167,8 @@ class Services:
     journal: Journal
     server: ChatServer
     rooms: RoomServer
+    source: RealtimeSource
+    """Where events come from: the server itself, as a rule."""
     gateway: Gateway
     policy: Policy
     """As it was written; from the first connection on its rooms are IDs."""
@@ -167,6 +177,9 @@ class Services:
     tasks: TaskGroup
     supervisor: Supervisor
     directory: Directory
+    keeper: PositionKeeper
+    following: Following
+    alongside: Alongside
     opened_at: str
     """When this start began, as rows keep times."""
     roster: Roster = field(default_factory=Roster)

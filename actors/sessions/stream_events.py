@@ -15,17 +15,50 @@ __all__ = [
     "MessageRetracted",
     "PersonChanged",
     "PersonDeleted",
+    "Reached",
     "RoomChanged",
     "StreamEvent",
     "StreamOpened",
+    "Target",
+    "TargetKind",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOpened:
-    """From here on everything is delivered; what was before is not."""
+    """From here on everything is delivered; what was before is not, unless it is resumed."""
 
     server_version: str
+    is_resumed: bool = False
+    """Whether it goes on after the cursor that was asked for, so that nothing was missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where the stream goes on later, once everything before this was applied."""
+
+    cursor: str | None
+    """Opaque; None: this place cannot be gone on from, an earlier one still can."""
+
+
+class TargetKind(Enum):
+    """Whom a mention is of."""
+
+    PERSON = "person"
+    ROLE = "role"
+    HERE = "here"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A mention as the server resolved it when the message was posted."""
+
+    kind: TargetKind
+    name: str
+    """User ID, or name of the role; empty where everybody is called."""
+    includes_account: bool
+    """Whether the agent's account is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +70,10 @@ class MessagePosted:
     thread_root_id: str | None
     author_id: str
     posted_at: datetime
+    targets: tuple[Target, ...] | None = None
+    """Whom it mentions; None: the server does not say, its text has to."""
+    is_replayed: bool = False
+    """Whether it was posted before the stream was open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +145,5 @@ StreamEvent: TypeAlias = (
     | RoomChanged
     | PersonChanged
     | PersonDeleted
+    | Reached
 )

@@ -20,14 +20,17 @@ from .mail import (
     Answer,
     DeliveryEnded,
     Edited,
+    EditedUnseen,
     KeyReady,
     LookAtQuestions,
     NotStarted,
+    Outlived,
     QuestionPosted,
     Received,
     Recover,
     RestartDue,
     Retracted,
+    Revision,
     RunEnded,
     RunStarted,
     RunStopped,
@@ -120,7 +123,9 @@ class ThreadActor:
         match mail:
             case Received():
                 await self._receive(mail)
-            case Edited() | Retracted() | RunStopped() | RestartDue():
+            case (
+                Edited() | EditedUnseen() | Outlived() | Retracted() | RunStopped() | RestartDue()
+            ):
                 await self._revise(mail)
             case RunStarted():
                 await self._run_started(mail)
@@ -139,7 +144,7 @@ class ThreadActor:
             case TakeStock():
                 await self._take_stock(mail)
             case Recover():
-                await self._recover()
+                await self._recover(mail)
             case _:
                 assert_never(mail)
 
@@ -175,14 +180,12 @@ class ThreadActor:
             await self._limit_notices.plan(draft, turn, self._lane.at_gateway())
             await self._dispatch.pump(draft, turn)
 
-    async def _revise(self, mail: Edited | Retracted | RunStopped | RestartDue) -> None:
+    async def _revise(self, mail: Revision | RunStopped | RestartDue) -> None:
         draft = self._journal.draft()
         turn: TurnActor | None = None
         match mail:
-            case Edited():
-                turn = await self._correcting.edit(draft, mail)
-            case Retracted():
-                await self._correcting.retract(draft, mail)
+            case Edited() | EditedUnseen() | Outlived() | Retracted():
+                turn = await self._correcting.revise(draft, mail)
             case RunStopped():
                 await self._correcting.stopped(draft, mail)
             case RestartDue():
@@ -279,11 +282,13 @@ class ThreadActor:
         await draft.commit()
         mail.promise.keep(None)
 
-    async def _recover(self) -> None:
+    async def _recover(self, mail: Recover) -> None:
         """Go on where an earlier process ended, now that the server can be read."""
         draft = self._journal.draft()
         for turn in self._lane:
             self._legacy.take_up(draft, turn)
             self._lane.keep(turn)
+        for revision in mail.revisions:
+            await self._correcting.revise(draft, revision)
         await draft.commit()
         await self._key_ready()

@@ -15,7 +15,7 @@ from ...store.prompts import PromptRow
 from ...store.room_sessions import RoomSessionRow
 from ...store.threads import ThreadRow
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Refused
+from .admission import Admitted, Bypassed, Expired, Refused
 from .asking import Asking
 from .facts import Place, RoomKind
 from .journal import Draft
@@ -81,7 +81,10 @@ class TurnActor:
         return is_channel and self.row.thread_root_id == self.row.message_id
 
     def judge(
-        self, draft: Draft, verdict: Admitted | Bypassed | Refused, words: Words | None = None
+        self,
+        draft: Draft,
+        verdict: Admitted | Bypassed | Refused | Expired,
+        words: Words | None = None,
     ) -> None:
         """Plan what admission decided.
 
@@ -94,6 +97,8 @@ class TurnActor:
         if isinstance(verdict, Refused):
             refusal = Reason(verdict.reason)
             self._step(draft, "refuse", refusal, cause=cause)
+        elif isinstance(verdict, Expired):
+            self._step(draft, "expire", Reason("too_old"), cause=cause)
         elif isinstance(verdict, Bypassed):
             self._step(draft, "bypass", Cause(cause), command=_name_of(verdict))
         else:
@@ -175,6 +180,10 @@ class TurnActor:
     def refuse(self, draft: Draft, reason: str) -> None:
         """Plan that it will not run after all."""
         self._step(draft, "refuse", Reason(reason))
+
+    def expire(self, draft: Draft) -> None:
+        """Plan that it was found too late to be answered."""
+        self._step(draft, "expire", Reason("too_old"))
 
     def cancel(self, draft: Draft, by: str, command: str) -> None:
         """Plan that a command ended it while it waited."""

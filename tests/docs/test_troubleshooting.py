@@ -30,8 +30,10 @@ from hermes_chatto.actors.runtime.clock import ManualClock
 from hermes_chatto.actors.runtime.outage import Outage
 from hermes_chatto.actors.runtime.store_errors import explain
 from hermes_chatto.actors.runtime.store_thread import StoreThread
+from hermes_chatto.actors.sandbox.scripted_source import ScriptedSource
+from hermes_chatto.actors.sandbox.server.inbox import Level
 from hermes_chatto.actors.sandbox.server.refusals import Code
-from hermes_chatto.actors.sandbox.stage import colleague
+from hermes_chatto.actors.sandbox.stage import Script, colleague
 from hermes_chatto.actors.sessions.errors import (
     ChatError,
     NotChattoError,
@@ -40,6 +42,7 @@ from hermes_chatto.actors.sessions.errors import (
 from hermes_chatto.actors.sessions.policy import Policy
 from hermes_chatto.actors.sessions.ports import Outgoing
 from hermes_chatto.actors.sessions.services import Limits
+from hermes_chatto.actors.sessions.stream_events import MessageRetracted
 from hermes_chatto.store.custody import Custodian
 from hermes_chatto.store.database import FileLockedError, StoreError, open_database
 from hermes_chatto.store.folder_lock import FolderLock, FolderTakenError, hold_folder
@@ -205,6 +208,42 @@ async def of_server(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIter
     yield str(foreign_protocol("version 2"))
 
 
+async def of_absences(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
+    """Say what cannot be known, or cannot be answered, of what was said meanwhile."""
+    caplog.clear()
+    limits = Limits(first_wait_s=0.02, outage_wait_s=0.05, reconnect_first_s=0.02)
+    source = ScriptedSource(accepts=lambda _: False)
+    script = Script(limits=limits, source=source)
+    with caplog.at_level(logging.WARNING):
+        async with colleague(folder, script=script, is_started=False) as profile:
+            inbox, agent_id = profile.sandbox.world.inbox, profile.ids["hermes"]
+            inbox.set_level(agent_id, None, Level.MUTED)
+            inbox.set_level(agent_id, profile.sandbox.room("R2"), Level.MUTED)
+            inbox.set_level(agent_id, profile.sandbox.room("R1"), Level.NORMAL)
+            await profile.starts()
+            source.plays(MessageRetracted(profile.rooms["R1"], "M0"), "c1")
+            await profile.until(lambda: any("is muted" in line for line in caplog.messages))
+            kept = "select resume_cursor from position"
+            await profile.until(lambda: profile.rows(kept) == [("c1",)])
+            await profile.stops()
+            await profile.starts()  # the source refuses its cursor
+            await profile.stops()
+            profile.posts("alice", "@hermes hm?")
+            profile.faults.refused["MessageService/BatchGetMessages"] = Code.UNAVAILABLE
+            await profile.starts()
+            await profile.stops()
+            profile.faults.refused["NotificationService/ListNotifications"] = Code.NOT_FOUND
+            profile.write("update position set account_id = 'other'")
+            await profile.starts()
+            await profile.stops()
+            profile.faults.refused.clear()
+            profile.write("update position set at = '2026-01-01T00:00:00.000Z'")
+            profile.write("update position set account_id = ?", agent_id)
+            await profile.starts()
+    for line in caplog.messages:
+        yield line
+
+
 async def of_posts(folder: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[str]:
     """Say what may go wrong with an answer."""
     limits = Limits(first_wait_s=0.01, busy_wait_s=0.02, look_after_s=0.01)
@@ -239,6 +278,8 @@ async def test_readme_knows_what_the_plugin_says(
     said += [line async for line in of_server(tmp_path, caplog)]
     caplog.clear()
     said += [line async for line in of_posts(tmp_path / "posts", caplog)]
+    caplog.clear()
+    said += [line async for line in of_absences(tmp_path / "absences", caplog)]
     known = patterns()
 
     unexplained = [line for line in said if not any(fits(pattern, line) for pattern in known)]

@@ -25,6 +25,7 @@ MAY_BE_NULL = {
     "loops": set[str](),
     "threads": {
         *("thread_root_id", "frontier_id", "frontier_at", "blind_until_id", "token_kept_at"),
+        "to_follow_since",
     },
     "room_sessions": {"reason"},
     "outbox": {
@@ -32,6 +33,8 @@ MAY_BE_NULL = {
         *("turn_id", "thread_root_id", "in_reply_to", "body", "reason", "message_id"),
         *("text_bytes", "text_digest"),  # rows of an earlier version have none
     },
+    "position": {"at", "begun_at", "resume_cursor"},
+    "levels": set[str](),
     "connection": {"reason", "account_id", "server_version"},
     "memberships": {"reason"},
     "prompts": {"reason", "message_id", "settled_by"},

@@ -56,8 +56,9 @@ class FloodedServer(WatchedServer):
         super().__init__(url, watch)
         self._port = port
 
-    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
         """Open the flood."""
+        del resume_after
         url = f"ws://127.0.0.1:{self._port}/"
         opened = await open_stream(url, "token", ssl.create_default_context(), Limits())
         try:

@@ -51,7 +51,9 @@ class Watch:
             self.arrived[event.message_id] = time.perf_counter()
 
     def note_hand_over(self, message_id: str) -> None:
-        """Note that the agent gets it."""
+        """Note that the agent gets it; what was asked while nobody listened never arrived."""
+        if message_id not in self.commits_before:
+            return
         self.handed[message_id] = time.perf_counter()
         self.commits_within[message_id] = self.commits - self.commits_before[message_id]
         self.news.set()
@@ -113,9 +115,9 @@ class WatchedServer(ChattoServer):
         super().__init__(url, Password("hermes", "hermes-pass-1"))
         self._watch = watch
 
-    async def stream(self) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, resume_after: str | None = None) -> AsyncGenerator[StreamEvent, None]:
         """Open the stream and note what it brings."""
-        async with aclosing(super().stream()) as events:
+        async with aclosing(super().stream(resume_after)) as events:
             async for event in events:
                 self._watch.note_arrival(event)
                 yield event

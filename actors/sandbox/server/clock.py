@@ -19,6 +19,22 @@ class Clock(Protocol):
         ...
 
 
+class ShiftedClock:
+    """The machine's clock, set wrong, or moved on by whoever cannot wait."""
+
+    def __init__(self) -> None:
+        """Start right."""
+        self.ahead_s = 0.0
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since 1970."""
+        return time.time_ns() + int(self.ahead_s * NANOSECONDS)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in the running event loop."""
+        await asyncio.sleep(seconds)
+
+
 class SystemClock:
     """The machine's own clock."""
 

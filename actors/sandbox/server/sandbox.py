@@ -175,6 +175,7 @@ class _Running:
                 ws_per_message_deflate=False,
                 server_header=False,
                 timeout_keep_alive=IDLE_S,
+                date_header=False,
             )
         )
         self._presence = application.world.presence

@@ -103,7 +103,9 @@ async def test_direct_conversation_has_no_name(venue: Venue) -> None:
 
     room = await (await venue.guest("hermes")).server.get_room(room_id)
 
-    assert room == Room(room_id, name="", kind=RoomKind.DIRECT, is_member=True, is_archived=False)
+    assert room is not None
+    seen = replace(room, has_unread=False)
+    assert seen == Room(room_id, name="", kind=RoomKind.DIRECT, is_member=True, is_archived=False)
 
 
 async def test_archived_room_can_be_looked_at(venue: Venue) -> None:

@@ -60,8 +60,8 @@ async def test_a_direct_message_is_edited_into_a_command(open_colleague: Open) -
         await edited_too_late(colleague, m1, "answered")
         await colleague.stops()
         m2 = await colleague.says("alice", "hm", room=dm)
-        await colleague.starts()
         await colleague.edits("alice", m2, "/join ops")
+        await colleague.starts()
         await colleague.until_state(m2, "refused")
 
         assert texts(colleague) == []

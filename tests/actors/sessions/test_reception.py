@@ -20,6 +20,7 @@ MANY = 1_000
 READ = "MessageService/BatchGetMessages"
 ROOM_BLOCK = "RoomService/GetRoomEventsAround"
 POST = "MessageService/CreateMessage"
+FOLLOW = "ThreadService/FollowThread"
 EAGER = Policy(
     allowed_user_entries=("alice", "bob"), free_rooms=("R1",), follow_ups=FollowUps.ANYONE
 )
@@ -52,8 +53,10 @@ async def delivered(colleague: Colleague) -> None:
 
 async def everything_read(colleague: Colleague, room: str = "R1") -> str:
     """Wait until all that was posted before is decided about; return what shows it."""
+    followed = colleague.sandbox.calls[FOLLOW]
     last = colleague.posts("bob", "@hermes is that all?", room=room)
     await colleague.until_state(last, "answered")
+    await colleague.until(lambda: colleague.sandbox.calls[FOLLOW] > followed)
     return last
 
 
@@ -70,7 +73,7 @@ async def test_a_strangers_thousand_messages_cost_no_call_and_no_row(open_collea
         await colleague.stops()
 
         # The one question costs what one question costs: itself, its author's name, the answer.
-        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, **names_read(calls)}
+        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, FOLLOW: 1, **names_read(calls)}
         assert counted(colleague) == {"author_not_allowed": MANY, "own_message": 1}
         assert rows_about(colleague, last) == 0
 
@@ -150,7 +153,7 @@ async def test_presence_and_typing_cost_nothing(open_colleague: Open) -> None:
         calls = colleague.sandbox.calls - before
         await colleague.stops()
 
-        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, **names_read(calls)}
+        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, FOLLOW: 1, **names_read(calls)}
         assert counted(colleague) == {"own_message": 1}
         assert rows_about(colleague, last) == 0
 
