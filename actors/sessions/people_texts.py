@@ -76,6 +76,7 @@ STATES: Mapping[str, str] = {
     "failed": "it could not be answered",
     "cancelled": "it was ended by a command",
     "bypassed": "it was a command",
+    "held": "it is a command, and waits until I have started",
     "folded": "I took it up together with another question",
     "correcting": "I begin again with what you made of it",
     "stopping": "it is being stopped",

@@ -17,7 +17,6 @@ from ..server.switches import (
     RepeatFrame,
     Slow,
 )
-from .judge import MISSED_ARE_ANSWERED
 
 __all__ = ["some"]
 
@@ -55,6 +54,5 @@ DEAFENING: Final[Sequence[Make]] = (
 
 def some(chance: Random, agent_id: str) -> Sequence[NoFaults]:
     """Return the faults of one kill: half of the time none, else one or two."""
-    faults = (*FAULTS, *DEAFENING) if MISSED_ARE_ANSWERED else FAULTS
-    makers = chance.sample(faults, chance.choice((0, 0, 1, 2)))
+    makers = chance.sample((*FAULTS, *DEAFENING), chance.choice((0, 0, 1, 2)))
     return [make(agent_id) for make in makers]

@@ -15,7 +15,7 @@ import anyio
 
 from ..gateway_process import clean_environment
 from .hosting import HostGoneError, Hosting, hosting
-from .judge import MISSED_ARE_ANSWERED, Store, judge
+from .judge import Store, judge
 from .lasting import Lasting
 from .life import lasting_path, state_path
 from .points import Point
@@ -28,7 +28,6 @@ __all__ = ["Hosted", "hosted"]
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - its folders are made as all temporary ones
 REST_WITHIN_S: Final = 25.0
-HEARD_WITHIN_S: Final = 1.0  # what is not received by then was not heard
 LOOK_EVERY_S: Final = 0.02
 LATEST_MOMENT_S: Final = 0.25  # a question takes about so long
 BESIDE: Final = 0.3  # of the questions have another one beside them
@@ -45,7 +44,6 @@ class Hosted:
     host: Hosting
     folder: str
     tally: Tally = field(default_factory=Tally)
-    _live_since: float = 0.0
     _targets: Targets = field(default_factory=Targets)
     _recoveries: Targets = field(default_factory=Targets)
 
@@ -135,7 +133,6 @@ class Hosted:
         if not isinstance(heard, Ready):
             message = f"the plugin did not start within {REST_WITHIN_S:.0f} s: {heard}"
             raise StuckError(message)
-        self._live_since = anyio.current_time()
         passed = await self._passed()
         if passed is not None:
             self._recoveries.learn(passed)
@@ -180,9 +177,7 @@ class Hosted:
         found: list[str] = []
         try:
             # In the order of a question's way: what is looked at later cannot be behind.
-            since = anyio.current_time() - max(self.scene.posted_at, self._live_since)
-            if MISSED_ARE_ANSWERED or since < HEARD_WITHIN_S:
-                found += self.scene.not_received(store.turns())
+            found += self.scene.not_received(store.turns())
             found += store.open_things()
         except sqlite3.OperationalError as error:
             # A killed writer leaves half a commit behind, which the next one takes back.

@@ -10,11 +10,7 @@ from typing import Final
 
 from .questions import Question, part_of
 
-__all__ = ["MISSED_ARE_ANSWERED", "NAMED", "Post", "Store", "Verdict", "judge"]
-
-MISSED_ARE_ANSWERED: Final = False
-"""Whether what was posted while nobody listened is caught up with. Until it is, a question that
-left no row was never received, and is counted apart."""
+__all__ = ["NAMED", "Post", "Store", "Verdict", "judge"]
 
 NAMED: Final = frozenset(
     {"process_died", "not_resumed", "not_delivered", "outcome_unknown", "busy", "unreachable"}
@@ -83,7 +79,6 @@ class Verdict:
     answered: int = 0
     ended: Counter[str] = field(default_factory=Counter)
     """Questions that ended without an answer, by their named reason."""
-    unheard: int = 0
     lost: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
@@ -126,9 +121,7 @@ def _judge_one(
     if max(counts) > 1:
         verdict.twice.append(f"{each.word} ({each.message_id}) has parts {counts} times")
     if row is None:
-        if MISSED_ARE_ANSWERED:
-            verdict.lost.append(f"{each.word} ({each.message_id}) has no row")
-        verdict.unheard += 1
+        verdict.lost.append(f"{each.word} ({each.message_id}) has no row")
     elif row.state == "answered":
         verdict.answered += 1
         if min(counts) < 1:

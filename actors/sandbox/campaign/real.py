@@ -11,7 +11,7 @@ import anyio
 
 from ..gateway_process import GatewayProcess, GatewaySetup
 from ..model import Request, ScriptedModel
-from .judge import MISSED_ARE_ANSWERED, Store, judge
+from .judge import Store, judge
 from .questions import is_question, reply_to
 from .scene import AGENT, ASKERS, Scene, open_scene
 from .tally import StuckError, Tally
@@ -28,7 +28,6 @@ THINKS: Final = "{{wait 0.6}}"
 AT_ONCE: Final = 6  # questions between two kills
 LIVE_WITHIN_S: Final = 90.0
 REST_WITHIN_S: Final = 90.0
-HEARD_WITHIN_S: Final = 2.0
 LOOK_EVERY_S: Final = 0.1
 LATEST_MOMENT_S: Final = 6.0  # the first runs of a process take four seconds
 KILLED_AGAIN: Final = 0.1  # of the starts
@@ -54,7 +53,6 @@ class Real:
     scene: Scene
     gateway: GatewayProcess
     tally: Tally = field(default_factory=Tally)
-    _live_since: float = 0.0
 
     @property
     def folder(self) -> str:
@@ -122,7 +120,6 @@ class Real:
         with anyio.move_on_after(LIVE_WITHIN_S):
             while not self._count(sql):  # noqa: ASYNC110 - a file tells nobody
                 await anyio.sleep(LOOK_EVERY_S)
-            self._live_since = anyio.current_time()
             return
         message = f"the gateway was not connected within {LIVE_WITHIN_S:.0f} s"
         raise StuckError(message)
@@ -138,9 +135,7 @@ class Real:
         store = Store(self.gateway.state.path)
         found: list[str] = []
         try:
-            since = anyio.current_time() - max(self.scene.posted_at, self._live_since)
-            if MISSED_ARE_ANSWERED or since < HEARD_WITHIN_S:
-                found += self.scene.not_received(store.turns())
+            found += self.scene.not_received(store.turns())
             found += store.open_things()
             if self._of_gateway(OWED)[0][0]:
                 found.append("the gateway owes something")

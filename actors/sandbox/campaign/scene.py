@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-import anyio
-
 from ..server.accounts import Account
 from ..server.membership import Membership
 from ..server.posting import Draft, Posting
@@ -43,7 +41,6 @@ class Scene:
     suffix: str = ""
     """Follows every question: markers for the model."""
     questions: list[Question] = field(default_factory=list)
-    posted_at: float = 0.0
     """When somebody asked last, by the loop's clock."""
 
     def disturb(self) -> None:
@@ -73,7 +70,6 @@ class Scene:
         text = f"{asked.text} {self.suffix}".strip()
         asked.message_id = self._post(login, asked.room_id, asked.root_id, text)
         self.questions.append(asked)
-        self.posted_at = anyio.current_time()
         return asked
 
     def not_received(self, turns: Container[str]) -> Sequence[str]:

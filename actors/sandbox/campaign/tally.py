@@ -55,8 +55,7 @@ class Tally:
         ended = ", ".join(f"{count} {reason}" for reason, count in sorted(verdict.ended.items()))
         yield (
             f"{self.questions} questions: {verdict.answered} answered, "
-            f"{verdict.ended.total()} failed by name ({ended or 'none'}), "
-            f"{verdict.unheard} never received"
+            f"{verdict.ended.total()} failed by name ({ended or 'none'})"
         )
         yield (
             f"{len(verdict.lost)} lost, {len(verdict.twice)} answered twice, "

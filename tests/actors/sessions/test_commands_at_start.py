@@ -6,6 +6,7 @@ import anyio
 
 from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import Policy, Revisions
+from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.actors.sessions.services import Limits
 
 from .test_edits import SlowAgent
@@ -61,8 +62,9 @@ async def test_a_stop_reaches_the_run_the_gateway_resumes(open_colleague: Open) 
     async with open_colleague(policy=QUICK, agent=agent) as colleague:
         m1 = await colleague.says("alice", "@hermes slow")
         await colleague.until_state(m1, "processing")
-        (old,), (key,) = colleague.gateway.orders, colleague.sessions
+        (old,), ((key, session),) = colleague.gateway.orders, colleague.sessions.items()
         await colleague.dies()
+        session.remains = Remains.RESUMES
         await colleague.starts(replace(colleague.script, is_gate_open=False))
         await colleague.until_state(m1, "interrupted")
         m2 = await colleague.says("bob", "@hermes /stop", thread=m1)

@@ -247,3 +247,23 @@ async def test_a_gateway_that_does_not_answer_in_time_holds_up_no_start(
         await colleague.until_state(m1, "failed")
 
         assert "the gateway was not asked about all of its runs in time" in caplog.messages
+
+
+@pytest.mark.parametrize("is_held_back", [True, False])
+async def test_what_waited_too_long_is_not_answered_any_more(
+    open_colleague: Open, *, is_held_back: bool
+) -> None:
+    """Whether it waited or was put back; by the server's clock, with the failed sign."""
+    async with open_colleague(script=SHUT if is_held_back else Script()) as colleague:
+        if is_held_back:
+            m1 = await colleague.says("alice", "@hermes rebuild")
+            await colleague.until_state(m1, "queued")
+            await colleague.dies()
+        else:
+            m1 = await dies_at(colleague, "handed", is_held=False)
+        colleague.write("update turns set posted_at = '2020-01-01T00:00:00.000Z'")
+        await colleague.starts(Script())
+        await colleague.until_state(m1, "expired")
+
+        assert ends(colleague, m1) == ("expired", "too_old")
+        assert colleague.gateway.orders == []

@@ -10,6 +10,7 @@ from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import Policy, Revisions
 from hermes_chatto.actors.sessions.ports import Question, TurnOrder
+from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.actors.sessions.services import Limits
 
 QUICK = Policy(allowed_user_entries=("alice", "bob"), revisions=Revisions(pause_s=0.02))
@@ -154,8 +155,9 @@ async def test_a_question_of_a_dead_process_is_withdrawn(open_colleague: Open) -
     async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
         stage.colleague = colleague
         m1 = await asked(colleague)
-        (order,), (key,) = colleague.gateway.orders, colleague.sessions
+        (order,), ((key, session),) = colleague.gateway.orders, colleague.sessions.items()
         await colleague.dies()
+        session.remains = Remains.RESUMES
         await colleague.starts()
         assert prompts(colleague) == [("approval", "withdrawn", "process_died", None)]
         colleague.gateway.resume(key, order)
