@@ -46,6 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     logging.disable(logging.WARNING)  # hundreds of planned faults
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # answers lost on purpose
     ending = Ending()
     anyio.run(_until_signal, options, ending)
     _say(*ending.words)
