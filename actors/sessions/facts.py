@@ -173,3 +173,8 @@ class NotificationLevels:
     """Room IDs: everything said there is."""
     is_server_muted: bool = False
     """Whether rooms without a level of their own are muted, direct conversations too."""
+
+    def mutes(self, room_id: str) -> bool:
+        """Tell whether what is said in a room while nobody listens is hidden from the account."""
+        has_own = room_id in self.all_messages
+        return room_id in self.muted or (self.is_server_muted and not has_own)

@@ -92,6 +92,8 @@ def _rules(room: Room, services: Services) -> list[str]:
     said = [] if own.toolsets is None else [texts.own_toolsets(own.toolsets)]
     if own.prompt is not None:
         said.append(texts.OWN_PROMPT)
+    if services.server.notification_levels().mutes(room.room_id):
+        said.append(texts.MUTED)
     if room.kind is RoomKind.DIRECT:
         return [texts.ALWAYS_MEANT, *said]
     limits = context_of(room, policy, services.context)

@@ -10,6 +10,7 @@ __all__ = [
     "LET_IN_BY_GATEWAY",
     "LISTED",
     "MENTION_NEEDED",
+    "MUTED",
     "NO_MENTION_NEEDED",
     "OWN_PROMPT",
     "REFUSALS",
@@ -40,6 +41,10 @@ LET_IN_BY_GATEWAY = "the gateway lets you in"
 ALWAYS_MEANT = "every message is meant for me, if there are only the two of us"
 MENTION_NEEDED = "a message has to mention me, or reply to me"
 NO_MENTION_NEEDED = "no mention is needed"
+MUTED = (
+    "my account has this place muted: what you say here while I am not connected I never see; "
+    "whoever looks after the account can change that"
+)
 OWN_PROMPT = "I have instructions of my own for this place"
 FOLLOW_UPS: Mapping[str, str] = {
     "off": "in my threads every message has to mention me, too",

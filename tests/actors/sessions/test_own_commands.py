@@ -5,6 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from hermes_chatto.actors.sandbox.server.inbox import Level
 from hermes_chatto.actors.sandbox.server.membership import Membership
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.rooms import Ban
@@ -113,6 +114,21 @@ async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
     assert alone.splitlines()[2:] == [
         "- every message is meant for me, if there are only the two of us"
     ]
+
+
+async def test_whoami_says_where_the_account_hears_nothing_of_what_it_missed(
+    open_colleague: Open,
+) -> None:
+    """A catch-up is blind in a room that the account has muted."""
+    async with open_colleague(is_started=False) as colleague:
+        muted = colleague.sandbox.room("R1")
+        colleague.sandbox.world.inbox.set_level(colleague.agent_id, muted, Level.MUTED)
+        await colleague.starts()
+        there = await reply(colleague, "alice", "@hermes /whoami")
+        elsewhere = await reply(colleague, "alice", "@hermes /whoami", room="R2")
+
+    assert "- my account has this place muted: " in there
+    assert "muted" not in elsewhere
 
 
 async def test_strangers_get_no_answer(open_colleague: Open) -> None:
