@@ -4,6 +4,7 @@ import secrets
 
 from ...store.outbox import PartRow
 from ...store.turns import TurnRow
+from . import people_texts as texts
 from .journal import Draft
 from .mail import DELIVERY, Send
 from .repetition import digest_of
@@ -25,23 +26,11 @@ class Notices:
 
     def lane_full(self, draft: Draft, row: TurnRow) -> None:
         """Plan the notice that too many questions wait already."""
-        count = self._services.limits.waiting_turns
-        self.tell(
-            draft,
-            row,
-            f"{count} questions are waiting in this conversation already, so I cannot take this "
-            "one; please ask again when some of them are answered.",
-        )
+        self.tell(draft, row, texts.lane_full(self._services.limits.waiting_turns))
 
     def too_many_attempts(self, draft: Draft, row: TurnRow) -> None:
         """Plan the notice that a question is given up."""
-        count = self._services.limits.turn_attempts
-        self.tell(
-            draft,
-            row,
-            f"I have begun with this question {count} times and never got to its end, so I am "
-            "leaving it; please ask again.",
-        )
+        self.tell(draft, row, texts.too_many_attempts(self._services.limits.turn_attempts))
 
     def tell(self, draft: Draft, row: TurnRow, text: str) -> None:
         """Plan a reply to a message, and that it goes out once it is recorded."""

@@ -19,10 +19,12 @@ __all__ = [
     "WHY_NONE",
     "cannot",
     "joined",
+    "lane_full",
     "left",
     "lines_told",
     "no_such_room",
     "own_toolsets",
+    "too_many_attempts",
     "usage",
     "whoami",
     "why",
@@ -121,6 +123,22 @@ def own_toolsets(names: Sequence[str]) -> str:
 def lines_told(thread: int, room: int) -> str:
     """Say how much the agent is told before a question."""
     return f"before a question I am told {thread} lines of its thread, or {room} of the room"
+
+
+def lane_full(count: int) -> str:
+    """Say that as many questions wait as may."""
+    return (
+        f"{count} questions are waiting in this conversation already, so I cannot take this one; "
+        "please ask again when some of them are answered."
+    )
+
+
+def too_many_attempts(count: int) -> str:
+    """Say that a question is given up."""
+    return (
+        f"I have begun with this question {count} times and never got to its end, so I am leaving "
+        "it; please ask again."
+    )
 
 
 def usage(command: str) -> str:
