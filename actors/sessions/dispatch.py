@@ -1,17 +1,19 @@
 """What goes to the gateway, and when: one event of a lane at a time, with what it is told."""
 
 import logging
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from ...machines.turn import Reason
+from ..runtime.backoff import backoff
 from .briefing import Brief, Briefing
-from .errors import ChatError
+from .errors import ChatError, ServerBusyError, ServerUnreachableError
 from .facts import Person, RoomKind
 from .holding import Holding
 from .inert import askable_text, quotable_name
 from .journal import Draft
 from .lane import Lane
-from .mail import THREAD, NotStarted
+from .mail import THREAD, KeyReady, NotStarted
 from .notices import TOO_MANY_ATTEMPTS, Notices
 from .ports import HandOver, TurnOrder
 from .room_rules import said_of
@@ -21,6 +23,20 @@ from .turn import TurnActor
 __all__ = ["Dispatch"]
 
 log = logging.getLogger(__name__)
+
+LONGEST_WAIT_S = 8.0  # between two attempts to read a conversation
+
+
+@dataclass(slots=True)
+class Unread:
+    """A turn whose conversation a server that does not answer did not tell."""
+
+    message_id: str
+    waits: Iterator[float]
+    patience_s: float
+    """Longest wait, in all, that is left."""
+    due_at: float
+    """When it is read again, by the clock that never jumps."""
 
 
 class Dispatch:
@@ -42,6 +58,8 @@ class Dispatch:
         self._journal = services.journal
         self._briefing = Briefing(session_key, services)
         self._notices = Notices(services)
+        self._unread: Unread | None = None
+        """Who waits for a server that does not answer; None: nobody does."""
 
     async def pump(self, draft: Draft, about: TurnActor | None = None) -> None:
         """Record what was decided; as long as the key is free, the next turn goes out.
@@ -63,6 +81,8 @@ class Dispatch:
                 self._holding.settle(turn, brief)
                 draft = self._journal.draft()
                 await self._give(draft, turn, brief)
+            elif self._unread is not None:
+                break  # nobody overtakes whoever waits for the server
             turn = self._next()
         await draft.commit()
 
@@ -82,13 +102,41 @@ class Dispatch:
             thread = await self._holding.review(draft, turn)
             brief = await self._briefing.prepare(turn, thread)
         except ChatError as error:
+            if self._reads_again(turn, error):
+                return None
             log.warning("%s: the conversation could not be read: %s", self._key, error)
             self._holding.skip(draft, turn, "context_unreadable")
             turn.fail(draft, "context_unreadable")
             self._lane.keep(turn)
             return None
+        self._unread = None
         # The read took its time: a run that the gateway began meanwhile goes first.
         return brief if self._services.gateway.is_ready(self._key) else None
+
+    def _reads_again(self, turn: TurnActor, error: ChatError) -> bool:
+        """Have the lane read once more in a while; False: no wait helps, or none any more.
+
+        The turn waits on, where an edit, a deletion or a command finds it. Whatever else happens
+        in the lane reads as well, and costs no patience.
+        """
+        unread, self._unread = self._unread, None
+        if not isinstance(error, ServerUnreachableError | ServerBusyError):
+            return False
+        limits, now = self._services.limits, self._journal.clock.monotonic()
+        if unread is None or unread.message_id != turn.row.message_id:
+            longest_s = max(LONGEST_WAIT_S, limits.first_wait_s)
+            waits = backoff(first=limits.first_wait_s, factor=2, longest=longest_s)
+            unread = Unread(turn.row.message_id, waits, limits.outage_wait_s, due_at=now)
+        if now >= unread.due_at:
+            wait_s = next(unread.waits)
+            unread.patience_s -= wait_s
+            if unread.patience_s < 0:
+                return False
+            unread.due_at = now + wait_s
+            self._services.tell_later(wait_s, THREAD, self._key, KeyReady())
+            log.info("%s, read again in %.1f s: %s", self._key, wait_s, error)
+        self._unread = unread
+        return True
 
     def _next(self) -> TurnActor | None:
         """Return the turn that goes to the gateway now; None: nobody waits, or it is busy.

@@ -3,14 +3,18 @@
 import pytest
 
 from hermes_chatto.actors.sandbox.server.refusals import Code
-from hermes_chatto.actors.sandbox.stage import Colleague, Open
+from hermes_chatto.actors.sandbox.server.switches import Refuse
+from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import ContextLimits
+from hermes_chatto.actors.sessions.services import Limits
 
 from .test_context import asks, lines_of
 
 AROUND_IN_THREAD = "ThreadService/GetThreadEventsAround"
 AROUND_IN_ROOM = "RoomService/GetRoomEventsAround"
 FIRST_IN_ROOM = "RoomService/GetRoomEvents"
+IMPATIENT = Script(limits=Limits(outage_wait_s=0.0))
+QUICK = Script(limits=Limits(first_wait_s=0.01))
 
 
 def reason_of(colleague: Colleague, message_id: str) -> object:
@@ -23,7 +27,7 @@ async def test_a_thread_that_cannot_be_read_fails_the_question_and_loses_nothing
     open_colleague: Open,
 ) -> None:
     """To answer as if nothing had been said would be worse; the next question brings it."""
-    async with open_colleague() as colleague:
+    async with open_colleague(script=IMPATIENT) as colleague:
         m1, _ = await asks(colleague, "alice", "@hermes one")
         await colleague.says("bob", "news", thread=m1)
         colleague.faults.refused[AROUND_IN_THREAD] = Code.UNAVAILABLE
@@ -40,7 +44,7 @@ async def test_a_room_that_cannot_be_read_fails_the_question_that_opens_a_sessio
     open_colleague: Open,
 ) -> None:
     """The machine of the room session says that it was not told."""
-    async with open_colleague() as colleague:
+    async with open_colleague(script=IMPATIENT) as colleague:
         colleague.faults.refused[AROUND_IN_ROOM] = Code.UNAVAILABLE
         m1 = await colleague.says("alice", "@hermes one")
         await colleague.until_state(m1, "failed")
@@ -48,6 +52,41 @@ async def test_a_room_that_cannot_be_read_fails_the_question_that_opens_a_sessio
         assert reason_of(colleague, m1) == "context_unreadable"
         steps = "select to_state, reason from transitions where machine = 'room_session'"
         assert colleague.rows(steps)[-1] == ("skipped", "context_unreadable")
+
+
+@pytest.mark.parametrize("code", [Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED])
+async def test_a_question_waits_for_a_server_that_does_not_answer(
+    code: Code, open_colleague: Open
+) -> None:
+    """A restart of the server, or of a proxy, takes a second; nobody has to ask again for it."""
+    async with open_colleague(script=QUICK) as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        await colleague.says("bob", "news", thread=m1)
+        colleague.faults.put(Refuse(AROUND_IN_THREAD, code, times=3))
+        m2 = await colleague.says("alice", "@hermes two", thread=m1)
+        m3 = await colleague.says("bob", "@hermes three", thread=m1)
+        await colleague.until_state(m3, "answered")
+
+        told = [order.context for order in colleague.gateway.orders]
+        assert [order.message_id for order in colleague.gateway.orders] == [m1, m2, m3]
+        assert "- Bob: news" in lines_of(told[1])
+        assert told[2] is None
+
+
+async def test_a_question_that_waits_for_the_server_can_be_taken_back(
+    open_colleague: Open,
+) -> None:
+    """It has not been handed over, so nothing has to be stopped."""
+    async with open_colleague() as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        await colleague.says("bob", "news", thread=m1)
+        colleague.faults.refused[AROUND_IN_THREAD] = Code.UNAVAILABLE
+        m2 = await colleague.says("alice", "@hermes two", thread=m1)
+        await colleague.until_state(m2, "queued")
+        await colleague.deletes("alice", m2)
+        await colleague.until_state(m2, "retracted")
+
+        assert [order.message_id for order in colleague.gateway.orders] == [m1]
 
 
 @pytest.mark.parametrize("method", [AROUND_IN_THREAD, AROUND_IN_ROOM])
