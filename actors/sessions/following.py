@@ -45,7 +45,7 @@ class Following:
         draft.then(lambda: self._tasks.start_soon(self._follow, thread))
 
     def take_up(self) -> None:
-        """Follow what an earlier process could not."""
+        """Follow what could not be followed before: by this process or an earlier one."""
         self._tasks.start_soon(self._take_up)
 
     async def _take_up(self) -> None:
@@ -68,8 +68,8 @@ class Following:
             if error.code != "not_found":
                 return
         except ChatError as error:
-            log.info("%s is followed after the next start: %s", thread.session_key, error)
+            log.info("%s is followed with the next connection: %s", thread.session_key, error)
             return
-        # Should this be lost, the thread is followed once more after the next start.
+        # Should this be lost, the thread is followed once more with the next connection.
         write = partial(threads.followed, scope=thread.scope, session_key=thread.session_key)
         self._alongside.put(("followed", thread.session_key), write)

@@ -82,11 +82,11 @@ class Recovery:
             self._services.lanes_open.set()
             await _recover(self._services, self._left_at, revisions)
             self._is_due = False
-            self._services.following.take_up()
             note_levels(self._services)
-            return
-        for session_key, revision in revisions:
-            await self._services.send(THREAD, session_key, revision)
+        else:
+            for session_key, revision in revisions:
+                await self._services.send(THREAD, session_key, revision)
+        self._services.following.take_up()
 
 
 async def ended_at(journal: Journal) -> datetime | None:

@@ -4,6 +4,7 @@ import pytest
 
 from hermes_chatto.actors.sandbox.server.inbox import Level
 from hermes_chatto.actors.sandbox.server.refusals import Code
+from hermes_chatto.actors.sandbox.server.switches import Refuse
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.tests.actors.sessions.gaps import FOLLOW, SCRIPT, cut
 
@@ -50,7 +51,7 @@ async def test_a_call_that_fails_is_a_line_and_is_made_at_the_next_start(
         colleague.faults.refused[FOLLOW] = Code.UNAVAILABLE
         m1 = await colleague.says("alice", "@hermes one")
         await colleague.until_state(m1, "answered")
-        await colleague.until(lambda: "is followed after the next start" in caplog.text)
+        await colleague.until(lambda: "is followed with the next connection" in caplog.text)
         assert left_to_follow(colleague) == 1
         await colleague.stops()
         colleague.faults.refused.clear()
@@ -58,6 +59,23 @@ async def test_a_call_that_fails_is_a_line_and_is_made_at_the_next_start(
         await colleague.until(lambda: left_to_follow(colleague) == 0)
 
         assert colleague.sandbox.calls[FOLLOW] == 2
+
+
+async def test_a_call_that_fails_is_made_again_with_the_next_connection(
+    open_colleague: Open,
+) -> None:
+    """A process may live for weeks, and what broke the call breaks the stream, mostly."""
+    async with open_colleague(script=SCRIPT) as colleague:
+        colleague.faults.put(Refuse(FOLLOW, Code.UNAVAILABLE))
+        m1 = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(m1, "answered")
+        await colleague.until(lambda: colleague.sandbox.calls[FOLLOW] == 1)
+        await cut(colleague)
+        await colleague.until(lambda: left_to_follow(colleague) == 0)
+
+        thread = colleague.sandbox.world.threads.get(m1)
+        assert thread is not None
+        assert thread.is_followed_by(colleague.ids["hermes"])
 
 
 async def test_a_follow_up_in_a_thread_the_server_forgot_is_found(open_colleague: Open) -> None:
