@@ -63,7 +63,7 @@ class GatewayPort:
         self.owed_answers = self._leftovers.owed_answers
         self.call_off_resumption = self._leftovers.call_off_resumption
         self._runs = Runs(adapter, take_back, monotonic)
-        self._control = RunControl(adapter, self._runs)
+        self._control = RunControl(adapter, self._runs, self._leftovers.call_off_answers)
         self._watch = ReadyWatch(self._is_free, tell_ready)
         self._gate_watch = ReadyWatch(lambda _: self._is_gate_open(), tell_ready)
         self._background: set[asyncio.Task[None]] = set()

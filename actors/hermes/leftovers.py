@@ -28,7 +28,7 @@ WAIT_FOR_LOCK_S = 5.0  # the gateway's other openers write to the same file
 ATTEMPTS = 3  # Source: Hermes 0.22, gateway/delivery_ledger.py:MAX_ATTEMPTS
 
 OWED = """
-    select content from delivery_obligations
+    select obligation_id, content from delivery_obligations
     where session_key = ? and created_at >= ? and state in ('pending', 'attempting', 'failed')
       and (attempts < ? or state = 'attempting')
 """
@@ -66,10 +66,26 @@ class Leftovers:
     async def owed_answers(self, session_key: str) -> list[str]:
         """Return the answers of a key that may be handed over again; a locked ledger has none."""
         try:
-            return await anyio.to_thread.run_sync(_owed, session_key, 0.0, self._lock_wait_s)
+            owed = await anyio.to_thread.run_sync(_owed, session_key, 0.0, self._lock_wait_s)
         except sqlite3.OperationalError as error:
             logger.warning("The answers owed to %s were not read: %s", session_key, error)
             return []
+        return [content for _, content in owed]
+
+    async def call_off_answers(self, session_key: str, since_s: float) -> None:
+        """Have the gateway not hand over what a stopped run would have said.
+
+        It writes an answer down before it has it posted, and keeps it open where the run's task
+        is cancelled between the two: its next start would hand over the answer to old words.
+
+        Args:
+            session_key: of the run.
+            since_s: when it began, seconds of the epoch; what is older is owed to others.
+        """
+        try:
+            await anyio.to_thread.run_sync(_call_off, session_key, since_s, self._lock_wait_s)
+        except sqlite3.OperationalError as error:
+            logger.warning("An answer owed to %s was not called off: %s", session_key, error)
 
     async def call_off_resumption(self, session_key: str) -> None:
         """Have the gateway not resume a key at its start."""
@@ -113,8 +129,24 @@ class Leftovers:
         return self._adapter._session_store  # noqa: SLF001 - offered to adapters
 
 
-def _owed(session_key: str, since_s: float, lock_wait_s: float) -> list[str]:
+def _call_off(session_key: str, since_s: float, lock_wait_s: float) -> None:
+    """Close the rows of the answers that are owed; the ledger has one word for that.
+
+    Raises:
+        sqlite3.OperationalError: the file is locked.
+    """
+    owed = _owed(session_key, since_s, lock_wait_s)
+    if owed:
+        from gateway.delivery_ledger import mark_delivered  # noqa: PLC0415 - 0.19 has none
+
+        for obligation_id, _ in owed:
+            mark_delivered(obligation_id)
+
+
+def _owed(session_key: str, since_s: float, lock_wait_s: float) -> list[tuple[str, str]]:
     """Return the answers of a key that wait in the ledger, and will be handed over again.
+
+    Each comes with the ID of its row.
 
     Args:
         session_key: of the conversation.
@@ -132,7 +164,8 @@ def _owed(session_key: str, since_s: float, lock_wait_s: float) -> list[str]:
         made = "select 1 from sqlite_master where name = 'delivery_obligations'"
         if db.execute(made).fetchone() is None:
             return []
-        return [str(row[0]) for row in db.execute(OWED, (session_key, since_s, ATTEMPTS))]
+        found = db.execute(OWED, (session_key, since_s, ATTEMPTS))
+        return [(str(obligation_id), str(content)) for obligation_id, content in found]
 
 
 def _ledger_path() -> Path | None:

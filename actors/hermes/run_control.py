@@ -9,7 +9,7 @@ gateway/platforms/base.py:cancel_session_processing.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import anyio
@@ -36,15 +36,23 @@ COMMAND_WAITS_S = 15.0  # the first agent of a process takes up to eleven second
 class RunControl:
     """Stops the runs of one adapter object. Lives in one event loop."""
 
-    def __init__(self, adapter: BasePlatformAdapter, runs: Runs) -> None:
+    def __init__(
+        self,
+        adapter: BasePlatformAdapter,
+        runs: Runs,
+        call_off_answers: Callable[[str, float], Awaitable[None]],
+    ) -> None:
         """Stop what `runs` knows.
 
         Args:
             adapter: whose base class and runner carry the runs.
             runs: told about every run of it.
+            call_off_answers: has the gateway not hand over what it wrote down for a session key
+                since a moment, seconds of the epoch.
         """
         self._adapter = adapter
         self._runs = runs
+        self._call_off_answers = call_off_answers
         self._stops: dict[tuple[str, str], asyncio.Task[RunStop]] = {}
         """Stops under way, by session key and message; who asks again waits for the same one."""
         self._calls: set[asyncio.Task[None]] = set()
@@ -73,10 +81,18 @@ class RunControl:
         agent goes on with all its calls.
         """
         run = self._runs.under_way(session_key)
-        if run is not None and event.get_command() in ENDING_COMMANDS:
-            with anyio.move_on_after(COMMAND_WAITS_S):
-                await run.can_be_interrupted.wait()
+        if run is None or event.get_command() not in ENDING_COMMANDS:
+            await self._adapter.handle_message(event)
+            return
+        with anyio.move_on_after(COMMAND_WAITS_S):
+            await run.can_be_interrupted.wait()
         await self._adapter.handle_message(event)
+        self._in_background(self._call_off(session_key, run))
+
+    async def _call_off(self, session_key: str, run: Run) -> None:
+        """See to it, once a run is over, that nothing it said comes later."""
+        await self._runs.until_gone(session_key, run)
+        await self._call_off_answers(session_key, run.began_at)
 
     def _begin(self, session_key: str, run: Run, message_id: str) -> asyncio.Task[RunStop]:
         stop = asyncio.get_running_loop().create_task(self._stop(session_key, run, message_id))
@@ -93,7 +109,9 @@ class RunControl:
         parked = await self._end(session_key, run)
         await self._runs.until_gone(session_key, run)
         try:
-            return await self._take_out(session_key, run, message_id)
+            stop = await self._take_out(session_key, run, message_id)
+            await self._call_off_answers(session_key, run.began_at)
+            return stop
         finally:
             if parked is not None:
                 # The gateway's own, say the result of work in the background; it comes but once.

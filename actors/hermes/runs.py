@@ -38,6 +38,8 @@ class Run:
         """
         self.message_id = message_id
         self.source = source
+        self.began_at = time.time()
+        """By the clock of the gateway's own rows; seconds of the epoch."""
         self.agent: object | None = None
         """The gateway's agent; None: none is known, so nothing can be interrupted."""
         self.can_be_interrupted = asyncio.Event()

@@ -197,3 +197,22 @@ async def test_an_older_gateway_resumes_nothing(stage: Stage) -> None:
 
     assert await stage.remains() is Remains.HOLDS
     assert await stage.remains("m2") is Remains.NOTHING
+
+
+async def test_what_a_stopped_run_would_have_said_is_called_off(stage: Stage) -> None:
+    """The gateway would hand it over with its next start; what is owed to others stays."""
+    untyped: Any = Adapter(stage.store)
+    leftovers = Leftovers(untyped)
+    stage.owes("before")
+    began_at = time.time()
+    stage.owes("pending")
+    stage.owes("attempting")
+    mark_attempting("attempting")
+
+    await leftovers.call_off_answers(stage.key, began_at)
+
+    with sqlite3.connect(stage.home / "state.db") as db:
+        open_ones = db.execute(
+            "select obligation_id from delivery_obligations where state != 'delivered'"
+        ).fetchall()
+    assert open_ones == [("before",)]

@@ -144,7 +144,12 @@ class Scene:
         untyped._session_store = SimpleNamespace(
             _db=database, peek_session_id=lambda key: SESSION if key == KEY else None
         )
-        self.control = RunControl(self.adapter, self.adapter.runs)
+        self.called_off: list[tuple[str, float]] = []
+        self.control = RunControl(self.adapter, self.adapter.runs, self.calls_off)
+
+    async def calls_off(self, session_key: str, since_s: float) -> None:
+        """Take down from when on answers are called off."""
+        self.called_off.append((session_key, since_s))
 
     def event(self, text: str, message_id: str | None) -> MessageEvent:
         """Return an event of the thread."""
@@ -218,6 +223,32 @@ async def test_a_stop_waits_for_the_agent_and_takes_the_message_out(scene: Scene
     assert scene.adapter.outcomes == [ProcessingOutcome.CANCELLED]
     assert scene.adapter.sent == []
     assert scene.runner.agents[0].interrupts == ["Stop requested"]
+
+
+async def test_what_a_stopped_run_would_have_said_is_called_off(scene: Scene) -> None:
+    """The gateway may have written it down already; what it wrote before the run stays owed."""
+    await scene.runs()
+    began_at = scene.adapter.runs.under_way(KEY).began_at  # type: ignore[union-attr]
+    scene.runner.tool.set()
+    await scene.stops()
+
+    assert scene.called_off == [(KEY, began_at)]
+
+
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+async def test_what_a_run_would_have_said_that_a_command_ends_is_called_off(
+    scene: Scene, command: str
+) -> None:
+    """Once it is over; the gateway ends such a run itself."""
+    await scene.runs()
+    began_at = scene.adapter.runs.under_way(KEY).began_at  # type: ignore[union-attr]
+    await scene.control.give(scene.event(command, "m2"), KEY)
+    scene.runner.tool.set()
+    with anyio.fail_after(5):
+        while not scene.called_off:  # noqa: ASYNC110 - done behind the command
+            await anyio.sleep(0.01)
+
+    assert scene.called_off == [(KEY, began_at)]
 
 
 async def test_an_agent_that_is_being_built_is_waited_for(scene: Scene) -> None:
