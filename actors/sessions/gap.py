@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...store import turns
+from ...store import threads, turns
 from .admission import Cause, answers_room, needs_no_mention
 from .errors import RequestRefusedError
 from .facts import EntryKind, InboxEntry, Message, Place, Room, RoomKind
@@ -105,7 +105,9 @@ class Gap:
             self._add_entry(entry)
         for room in rooms:
             if self._is_read_whole(room):
-                await self._read_whole(room)
+                cause = Cause.OPEN_ROOM if room.kind is RoomKind.CHANNEL else Cause.DIRECT
+                await self._read_whole(Place(room.room_id, room.kind, None), cause)
+        await self._read_unfollowed(rooms)
         await self._leave_answered()
         return [
             (room_id, look_back)
@@ -191,10 +193,22 @@ class Gap:
         hidden = self._rooms.get(room.room_id)
         return room.has_unread or (hidden is not None and bool(hidden.finds))
 
-    async def _read_whole(self, room: Room) -> None:
-        place = Place(room.room_id, room.kind, None)
+    async def _read_unfollowed(self, rooms: Sequence[Room]) -> None:
+        """Read the threads that the account could not follow yet: of them the inbox says little.
+
+        Nearly always there are none. The call that follows one broke, as a rule, with the stream.
+        """
+        scope = self._services.journal.scope
+        left = await self._services.journal.read(lambda db: threads.to_follow(db, scope))
+        answered = {room.room_id for room in rooms if answers_room(room, self._services.policy)}
+        for thread in left:
+            if thread.room_id in answered:
+                place = Place(thread.room_id, RoomKind.CHANNEL, thread.thread_root_id)
+                await self._read_whole(place, Cause.FOLLOW_UP)
+
+    async def _read_whole(self, place: Place, cause: Cause) -> None:
         posted = await self._posted(place, self._since.back_to)
-        hidden = self._room(room.room_id)
+        hidden = self._room(place.room_id)
         hidden.read |= {message.message_id: message for message in posted}
         answered = self._answered_in(posted)
         own_id = self._services.directory.account.user_id
@@ -205,13 +219,12 @@ class Gap:
         }
         for id_ in await self._decided_among(list(new)):
             del new[id_]
-        is_direct = room.kind is RoomKind.DIRECT
         for id_, message in new.items():
             if id_ in hidden.finds or id_ in answered:
                 continue
             hidden.finds[id_] = Find(
                 message_id=id_,
-                cause=Cause.DIRECT if is_direct else Cause.OPEN_ROOM,
+                cause=cause,
                 thread_root_id=message.thread_root_id,
                 author_id=message.author_id,
                 posted_at=message.created_at,

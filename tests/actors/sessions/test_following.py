@@ -1,12 +1,14 @@
 """The account follows the threads it has sessions in; rooms it is told nothing of are named."""
 
+import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.server.inbox import Level
 from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.switches import Refuse
-from hermes_chatto.actors.sandbox.stage import Colleague, Open
-from hermes_chatto.tests.actors.sessions.gaps import FOLLOW, SCRIPT, cut
+from hermes_chatto.actors.sandbox.stage import Colleague, Open, Script
+from hermes_chatto.actors.sessions.ports import TurnOrder
+from hermes_chatto.tests.actors.sessions.gaps import FOLLOW, QUICK, SCRIPT, cut
 
 
 def left_to_follow(colleague: Colleague) -> int:
@@ -87,6 +89,31 @@ async def test_a_follow_up_in_a_thread_the_server_forgot_is_found(open_colleague
         await cut(colleague)
         m2 = colleague.posts("alice", "and two?", thread=m1)
         await colleague.until_state(m2, "answered")
+
+
+async def test_a_follow_up_in_a_thread_that_could_not_be_followed_is_found(
+    open_colleague: Open,
+) -> None:
+    """What breaks the call breaks the stream; the server follows when the answer is posted."""
+    go_on = anyio.Event()
+
+    async def slow(order: TurnOrder) -> str:
+        await go_on.wait()
+        return order.text
+
+    async with open_colleague(script=Script(limits=QUICK, agent=slow)) as colleague:
+        colleague.faults.refused[FOLLOW] = Code.UNAVAILABLE
+        m1 = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(m1, "processing")
+        await cut(colleague)
+        m2 = colleague.posts("alice", "and two?", thread=m1)
+        m3 = colleague.posts("bob", "not for you", thread=m1)
+        await colleague.until_state(m2, "queued")
+        go_on.set()
+        await colleague.until_state(m2, "answered")
+
+        assert colleague.state_of(m3) is None
+        assert [post.in_reply_to for post in colleague.answers()] == [m1, m2]
 
 
 async def test_a_muted_room_is_named(
