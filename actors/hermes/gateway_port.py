@@ -9,7 +9,7 @@ from datetime import datetime
 from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 
 from ..sessions.facts import Place
-from ..sessions.ports import ConnectionReport, HandOver, Question, RunStop, TurnOrder
+from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
 from ..sessions.remains import Remains
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
@@ -60,6 +60,7 @@ class GatewayPort:
         self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
         self._leftovers = Leftovers(adapter)
+        self.waits_for = questions_of
         self.owed_answers = self._leftovers.owed_answers
         self.call_off_resumption = self._leftovers.call_off_resumption
         self._runs = Runs(adapter, take_back, monotonic)
@@ -195,13 +196,11 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
-    def waits_for(self, session_key: str) -> frozenset[Question]:
-        """Return what kinds of questions runs of this key have asked their person."""
-        return questions_of(session_key)
-
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""
-        return await self._control.stop(session_key, message_id, within_s=within_s)
+        stop = await self._control.stop(session_key, message_id, within_s=within_s)
+        is_over = stop is RunStop.NO_RUN and self._is_free(session_key)
+        return await self._control.clear(session_key, message_id) if is_over else stop
 
     async def report(self, what: ConnectionReport, text: str) -> None:
         """Tell the gateway how the connection is.

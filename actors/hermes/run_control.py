@@ -73,6 +73,18 @@ class RunControl:
             return await asyncio.shield(stop)
         return RunStop.DOES_NOT_END
 
+    async def clear(self, session_key: str, message_id: str) -> RunStop:
+        """Take the message of a run that is over out of the transcript.
+
+        A process that ends while it stops a run leaves the message there, and the gateway does
+        not resume what was interrupted.
+
+        Returns:
+            `NO_RUN`, or `LEFT_IN_TRANSCRIPT`.
+        """
+        stop = await self._take_out(session_key, None, message_id)
+        return RunStop.NO_RUN if stop is RunStop.ENDED else stop
+
     async def give(self, event: MessageEvent, session_key: str) -> None:
         """Give an event to a key that is busy.
 
@@ -132,15 +144,20 @@ class RunControl:
         await self._adapter.cancel_session_processing(session_key)
         return parked if getattr(parked, "internal", False) else None
 
-    async def _take_out(self, session_key: str, run: Run, message_id: str) -> RunStop:
-        """Take the message out of the transcript; nothing writes there any more."""
+    async def _take_out(self, session_key: str, run: Run | None, message_id: str) -> RunStop:
+        """Take the message out of the transcript; nothing writes there any more.
+
+        Without a run of its own, behind its message may stand notes about the run's end.
+        """
         transcript = Transcript(self._adapter._session_store)  # noqa: SLF001 - given to adapters
 
         def take_out() -> Removal:
-            session_id = run.session_id or transcript.current_session(session_key)
+            session_id = run.session_id if run else None
+            session_id = session_id or transcript.current_session(session_key)
             if session_id is None:
                 return Removal.NOT_THERE
-            return transcript.take_out(session_id, message_id, with_notes=run.message_id is None)
+            with_notes = run is None or run.message_id is None
+            return transcript.take_out(session_id, message_id, with_notes=with_notes)
 
         why = "it is not the last one"
         with anyio.move_on_after(TAKE_OUT_WITHIN_S):

@@ -251,6 +251,27 @@ async def test_what_a_run_would_have_said_that_a_command_ends_is_called_off(
     assert scene.called_off == [(KEY, began_at)]
 
 
+async def test_words_that_an_earlier_process_left_are_taken_out(scene: Scene) -> None:
+    """It ended while it stopped the run, and the gateway resumes none that was interrupted."""
+    said = scene.runner.database.append_message
+    said(SESSION, "user", "before", platform_message_id="m0")
+    said(SESSION, "user", "the wrong text", platform_message_id="m1")
+    said(SESSION, "user", "[a note of the gateway]")
+
+    assert await scene.control.clear(KEY, "m1") is RunStop.NO_RUN
+    assert scene.texts() == ["before"]
+    assert await scene.control.clear(KEY, "m1") is RunStop.NO_RUN
+
+
+async def test_words_that_somebody_answered_since_stay(scene: Scene) -> None:
+    """Taken out, they would take along what came after them."""
+    said = scene.runner.database.append_message
+    said(SESSION, "user", "the wrong text", platform_message_id="m1")
+    said(SESSION, "user", "behind", platform_message_id="m2")
+
+    assert await scene.control.clear(KEY, "m1") is RunStop.LEFT_IN_TRANSCRIPT
+
+
 async def test_an_agent_that_is_being_built_is_waited_for(scene: Scene) -> None:
     """Cancelled before, it would run on by itself with the old text."""
     scene.runner.builds = anyio.Event()
