@@ -40,9 +40,13 @@ class OwedAnswers:
     async def as_answer(self, outgoing: Outgoing, turn: TurnActor | None) -> Outgoing:
         """Return a text as the answer of the turn that waits for it, else as it is.
 
-        The process ended under that turn before a word of its answer was written down here.
+        The process ended under that turn before a word of its answer was written down here. A
+        turn that is being stopped has one that nobody wants any more.
         """
-        if turn is None or turn.state != "interrupted" or turn.row.reason != OWED:
+        if turn is None:
+            return outgoing
+        is_awaited = turn.state == "interrupted" and turn.row.reason == OWED
+        if not is_awaited and turn.state not in {"correcting", "stopping"}:
             return outgoing
         text = await self.text_in(outgoing)
         return outgoing if text is None else replace(outgoing, text=text, is_final=True)

@@ -65,6 +65,35 @@ async def test_an_owed_answer_becomes_that_of_its_question(
         assert bodies(colleague) == [("do", m1)]
 
 
+async def new_words_only(order: TurnOrder) -> str:
+    """Answer what was corrected, and never come to an end with what was not."""
+    if "new" not in order.text:
+        await anyio.sleep_forever()
+    return "fine"
+
+
+async def test_the_owed_answer_to_words_that_were_corrected_is_never_posted(
+    open_colleague: Open,
+) -> None:
+    """Told that it was not, the gateway hands it over once more, when the question is answered."""
+    async with open_colleague(agent=new_words_only) as colleague:
+        m1 = await colleague.says("alice", "@hermes old")
+        await colleague.until_state(m1, "processing")
+        await colleague.edits("alice", m1, "@hermes new")
+        await colleague.until_state(m1, "correcting")
+        await colleague.dies()
+        (session,) = colleague.sessions.values()
+        session.owed = ["done"]
+        await colleague.starts(Script(agent=new_words_only, limits=PATIENT))
+        assert colleague.state_of(m1) == "correcting"
+        first = await handed_over(colleague, m1, f"{MARKER}done")
+        await colleague.until_state(m1, "answered")
+        second = await handed_over(colleague, m1, "Another line:\n\ndone")
+
+        assert [first.state, second.state] == [DeliveryState.SUPERSEDED] * 2
+        assert bodies(colleague) == [("fi", m1)]
+
+
 async def test_what_else_is_said_while_an_answer_is_owed_is_not_taken_for_it(
     open_colleague: Open,
 ) -> None:
