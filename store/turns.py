@@ -203,6 +203,27 @@ def last_command(
     return fetch_one(db, TurnRow, "turns", where, (scope, session_key, *names))
 
 
+def gave_commands(
+    db: Database, scope: str, session_key: str, since: int, but: Collection[str]
+) -> frozenset[str]:
+    """Return whose commands of a session key were received after a turn.
+
+    Args:
+        db: the state file.
+        scope: the profile.
+        session_key: the gateway's key.
+        since: `lane_order` of the turn.
+        but: commands that do not count, in lower case, with their slash.
+    """
+    marks = ", ".join("?" * len(but))
+    sql = (
+        "select distinct author_id from turns where scope = ? and session_key = ? "  # noqa: S608
+        f"and state = 'bypassed' and lane_order > ? and lower(command) not in ({marks})"
+    )
+    found = db.conn.execute(sql, (scope, session_key, since, *but))
+    return frozenset(author_id for (author_id,) in found)
+
+
 def newest_held(db: Database, scope: str, session_key: str, session_token: str) -> int:
     """Return the `lane_order` of the newest turn a conversation holds; 0: it holds none."""
     sql = (

@@ -196,6 +196,11 @@ class GatewayPort:
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
 
+    def run_of(self, session_key: str) -> str | None:
+        """Return the message whose run is under way; None: no run is, or it has none."""
+        run = self._runs.under_way(session_key)
+        return run.message_id if run is not None else None
+
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out."""
         stop = await self._control.stop(session_key, message_id, within_s=within_s)
@@ -242,13 +247,8 @@ class GatewayPort:
         return task
 
     def _is_listed(self, author_id: str) -> bool:
-        entries = self._settings.allowed_users
-        return (
-            self._settings.allow_all_users
-            or EVERYBODY in entries
-            or author_id in entries
-            or author_id in self._allowed_ids
-        )
+        entries = {*self._settings.allowed_users, *self._allowed_ids}
+        return self._settings.allow_all_users or bool(entries & {EVERYBODY, author_id})
 
     def _is_gate_open(self) -> bool:
         runner = self._adapter.gateway_runner

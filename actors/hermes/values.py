@@ -3,7 +3,6 @@
 A variable gives text, `config.yaml` gives whatever YAML made of it; both end here.
 """
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from enum import Enum
 __all__ = ["JunkError", "Kind", "MalformedError", "Secret", "Value", "read_value"]
 
 SHORTCODE = re.compile(r"[a-z0-9_+-]+")
-WHOLE_NUMBER = re.compile(r"[0-9]+(?:\.0+)?")
+WHOLE_NUMBER = re.compile(r"[0-9]{1,40}(?:\.0{1,40})?")
+LARGEST = 1_000_000_000  # 30 years in seconds; far larger ones are no time the clock can tell
 QUOTES = "\"'"
 TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
 FALSE_WORDS = frozenset({"false", "no", "off", "0"})
@@ -99,12 +99,12 @@ def _bool(value: object) -> bool:
 
 def _int(value: object) -> int:
     if isinstance(value, str) and WHOLE_NUMBER.fullmatch(value):
-        return int(value.partition(".")[0])
+        value = int(value.partition(".")[0])
     if isinstance(value, int | float) and not isinstance(value, bool):
-        is_whole = math.isfinite(value) and value == int(value)
-        if is_whole and value >= 0:
+        is_in_range = 0 <= value <= LARGEST  # false for what is no number at all
+        if is_in_range and value == int(value):
             return int(value)
-    message = "a whole number, 0 or more"
+    message = "a whole number, 0 or more, up to 1000000000"
     raise JunkError(message)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 from anyio.abc import TaskGroup
 
-from ..sessions.facts import Place, RoomKind
+from ..sessions.facts import Place
 from ..sessions.ports import (
     ConnectionReport,
     Desk,
@@ -113,11 +113,7 @@ class ScriptedGateway(ScriptedSessions):
             self._tell_ready(key)
 
     async def ask(self, order: TurnOrder, text: str, question: Question) -> str | None:
-        """Ask the person of a turn, as a run does that cannot go on without an answer.
-
-        Returns:
-            What that person said; None: nobody answered before `give_up`.
-        """
+        """Ask the person of a turn, and return the answer; None: none came before `give_up`."""
         outgoing = replace(_outgoing(order, text), is_final=False, answers_id=None, asks=question)
         with self._questions.asking(self.session_key(order.place), question) as asked:
             await self.desk.deliver(outgoing)
@@ -146,12 +142,6 @@ class ScriptedGateway(ScriptedSessions):
                 slot.scope.cancel()
 
     # --- the port -----------------------------------------------------------------------------
-
-    def session_key(self, place: Place) -> str:
-        """Return a key in the form of the real gateway's."""
-        if place.kind is RoomKind.DIRECT:
-            return f"agent:main:chatto:dm:{place.room_id}"
-        return f"agent:main:chatto:thread:{place.room_id}:{place.thread_root_id}"
 
     def allow(self, user_ids: Collection[str]) -> None:
         """Learn which accounts the logins of the allowlist are."""
@@ -203,6 +193,11 @@ class ScriptedGateway(ScriptedSessions):
     def waits_for(self, session_key: str) -> frozenset[Question]:
         """Return what kinds of questions the run of this key waits for."""
         return self._questions.kinds(session_key)
+
+    def run_of(self, session_key: str) -> str | None:
+        """Return the message of the newest run; None: there is no run, or it has none."""
+        slots = self._running.get(session_key)
+        return slots[-1].message_id if slots else None
 
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Cancel the agent, report the end of the run at once, and wait for the agent.
@@ -289,6 +284,11 @@ class ScriptedGateway(ScriptedSessions):
         return RunOutcome.SUCCESS
 
     async def _obey(self, key: str, order: TurnOrder) -> None:
+        if order.text.startswith("/queue ") and not self._running.get(key):
+            # A command that is a question: the real gateway runs its words, in no lane of ours.
+            words = replace(order, text=order.text.removeprefix("/queue "))
+            await self._run(key, words, self._open_slot(key, order.message_id))
+            return
         if order.text.startswith(("/stop", "/new", "/reset")):
             for slot in self._running.get(key, []):
                 slot.scope.cancel()

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..sessions.facts import Place, RoomKind
 from ..sessions.ports import RunStop
 from ..sessions.remains import Remains
 
@@ -32,6 +33,12 @@ class ScriptedSessions:
         """Conversations by key; a test may take one away, or put another in its place."""
         self.called_off: list[str] = []
         """Keys that are not to be resumed."""
+
+    def session_key(self, place: Place) -> str:
+        """Return a key in the form of the real gateway's."""
+        if place.kind is RoomKind.DIRECT:
+            return f"agent:main:chatto:dm:{place.room_id}"
+        return f"agent:main:chatto:thread:{place.room_id}:{place.thread_root_id}"
 
     def has_session(self, session_key: str) -> bool:
         """Tell whether there is a conversation for this key."""

@@ -14,6 +14,7 @@ from .facts import Message, Page, Place, Room, RoomKind
 from .glossary import REASONS
 from .inert import quotable_name
 from .lines import Line, shorten
+from .own_commands import OWN_COMMANDS
 from .ports import DeliveryResult, DeliveryState, Outgoing
 from .room_rules import answers_room, said_of
 from .services import Services
@@ -24,6 +25,9 @@ __all__ = ["AgentTools"]
 
 RUNNING = frozenset({"handed", "processing", "delivering", "folded"})
 """States of a turn whose run is under way, and is to go on."""
+
+WORDLESS = frozenset({"/approve", "/deny", "/stop", "/new", "/reset"}) | OWN_COMMANDS
+"""Commands that put no words into a run. Every other may: `/steer` does, and so may a skill."""
 
 MOST_LINES = 50  # messages of one reading
 MOST_CHARACTERS = 20_000  # of one reading; the rest of a turn's context has as much
@@ -43,7 +47,7 @@ class Asked:
 
     place: Place
     asker_ids: frozenset[str]
-    """Whose words the run has: its author, and whoever was taken into it."""
+    """Whose words the run may have: its author, whoever was taken into it or gave a command."""
 
 
 class AgentTools:
@@ -214,7 +218,12 @@ class AgentTools:
             raise ToolRefusedError(texts.NOBODY_ASKS)
         first = running[0]
         place = Place(first.room_id, RoomKind(first.room_kind), first.thread_root_id)
-        return Asked(place, frozenset(row.author_id for row in running))
+        commanders = await self._services.journal.read(
+            lambda db: turns.gave_commands(
+                db, scope, caller.session_key, first.lane_order, WORDLESS
+            )
+        )
+        return Asked(place, commanders | {row.author_id for row in running})
 
     # --- reading ------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What goes past a lane: commands, and what a run asks its person to say."""
 
+from ...store import turns
 from ...store.turns import TurnRow
 from .admission import Admitted, Bypassed, Cause, Expired, Refused, command_in
 from .characters import trim
@@ -55,7 +56,7 @@ class Bypass:
         self._services = services
         self._journal = services.journal
 
-    def in_view_of_run(
+    async def in_view_of_run(
         self, row: TurnRow, verdict: Admitted | Bypassed | Refused | Expired
     ) -> Admitted | Bypassed | Refused | Expired:
         """Look at a verdict beside the run that is under way in this lane.
@@ -63,10 +64,10 @@ class Bypass:
         What it asked its person, that person answers past the lane; an approval by anybody else
         would be taken by the gateway for that person's.
         """
-        running = self._lane.at_gateway()
-        if running is None:
+        asker_id = await self._whose_run()
+        if asker_id is None:
             return verdict
-        is_theirs = running.row.author_id == row.author_id
+        is_theirs = asker_id == row.author_id
         if isinstance(verdict, Bypassed) and not is_theirs:
             name = verdict.command.split(maxsplit=1)[0].lower()
             return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
@@ -74,6 +75,18 @@ class Bypass:
             is_answer = Question.CHOICE in self._services.gateway.waits_for(self._key)
             return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
         return verdict
+
+    async def _whose_run(self) -> str | None:
+        """Return whose question runs, also one that was put as a command; None: none is known."""
+        running = self._lane.at_gateway()
+        if running is not None:
+            return running.row.author_id
+        message_id = self._services.gateway.run_of(self._key)
+        if message_id is None:
+            return None
+        scope = self._journal.scope
+        begun = await self._journal.read(lambda db: turns.find(db, scope, message_id))
+        return begun.author_id if begun is not None else None
 
     async def take(self, draft: Draft, turn: TurnActor, verdict: Bypassed) -> None:
         """Record that something goes past the lane, and let it go.

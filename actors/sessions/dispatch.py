@@ -10,11 +10,12 @@ from .briefing import Brief, Briefing
 from .errors import ChatError, ServerBusyError, ServerUnreachableError
 from .facts import Person, RoomKind
 from .holding import Holding
-from .inert import askable_text, quotable_name
+from .inert import askable_text, quotable_name, without_references
 from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, KeyReady, NotStarted
 from .notices import TOO_MANY_ATTEMPTS, Notices
+from .policy import RoomRules
 from .ports import HandOver, TurnOrder
 from .room_rules import said_of
 from .services import Services
@@ -181,6 +182,7 @@ class Dispatch:
         """
         directory, row = self._services.directory, turn.row
         room = directory.known_room(row.room_id)
+        own = said_of(room, self._services.policy) if room else RoomRules()
         author = Person(row.author_id, "", row.author_name)
         try:
             author = (await directory.people([author.user_id]))[author.user_id]
@@ -191,9 +193,10 @@ class Dispatch:
             place=turn.place,
             room_name=room.name if room else "",
             author=author,
-            text=text,
+            # The gateway reads files and pages for a reference, whatever the tools of the room.
+            text=text if own.toolsets is None else without_references(text),
             posted_at=turn.posted_at,
-            prompt=said_of(room, self._services.policy).prompt if room else None,
+            prompt=own.prompt,
         )
 
     def _words(self, turn: TurnActor) -> str:

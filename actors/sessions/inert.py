@@ -8,7 +8,7 @@ screen, and that a name is only a name.
 import re
 import unicodedata
 
-__all__ = ["askable_text", "quotable_name", "quotable_text"]
+__all__ = ["askable_text", "quotable_name", "quotable_text", "without_references"]
 
 LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
@@ -55,22 +55,36 @@ Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run_turn.py for what it
 """
 
 
+SENDER = re.compile(r"\[(?!\s*x?\s*\])[^\[\]]{1,80}\]\s+\S", re.IGNORECASE)
+"""How what somebody says begins where several people speak; a box to tick is none.
+
+Source: Hermes 0.22, gateway/run_inbound.py: _prefix_inbound_sender_context.
+"""
+
+
 def askable_text(text: str) -> str:
     """Return a question in which no line passes for one of those that stand around it.
 
-    Its words stay as they were written: only a line that looks like a header gets a mark, so that
-    nobody speaks with another one's voice, or with the gateway's.
+    Its words stay as they were written: only a line that looks like a header, or like the
+    beginning of what another person says, gets a mark, so that nobody speaks with another one's
+    voice, or with the gateway's. The first line has its own author's name before it.
     """
-    parts = re.split(f"({LINE_ENDS.pattern})", text)
-    return "".join(f"| {part}" if _looks_like_header(part) else part for part in parts)
+    first, *more = re.split(f"({LINE_ENDS.pattern})", text)
+    marked = (f"| {part}" if _looks_like(part, HEADER, SENDER) else part for part in more)
+    return "".join([f"| {first}" if _looks_like(first, HEADER) else first, *marked])
 
 
-def _looks_like_header(line: str) -> bool:
+def without_references(text: str) -> str:
+    """Return a text in which the gateway finds nothing to put files, folders or pages in for."""
+    return REFERENCE.sub("@ ", text)
+
+
+def _looks_like(line: str, *patterns: re.Pattern[str]) -> bool:
     folded = unicodedata.normalize("NFKC", line)
     shown = "".join(
         char for char in folded if _category(char) != "C" and char not in BLANKS | JOINERS
-    )
-    return HEADER.match(shown.lstrip()) is not None
+    ).lstrip()
+    return any(pattern.match(shown) for pattern in patterns)
 
 
 def quotable_name(name: str) -> str:

@@ -32,7 +32,7 @@ class LimitNotices:
         if last is not None and (last.state, last.reason) == (row.state, row.reason):
             return
         policy = self._services.policy
-        name = quotable_name(running.row.author_name) if running is not None else ""
+        name = quotable_name(running.row.author_name) if running is not None else "the person"
         text = sentence.format(
             waiting=policy.max_waiting, hourly=policy.max_turns_per_hour, name=name
         )

@@ -288,6 +288,13 @@ class Gateway(Protocol):
         """
         ...
 
+    def run_of(self, session_key: str) -> str | None:
+        """Return the message whose run is under way, which may be a command's.
+
+        None: no run is, or it has no message.
+        """
+        ...
+
     async def stop_run(self, session_key: str, message_id: str, *, within_s: float) -> RunStop:
         """Stop the run of a message, wait until it is really over, and take its message out.
 

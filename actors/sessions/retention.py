@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from ...store import retention
 from ...store.database import Database
@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 REDELIVERY_S = 25 * 3_600
 """The gateway may hand an answer over again for a day. Source: Hermes 0.22, delivery ledger."""
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # nothing is older, whatever the setting says
 SLACK_S = 3_600  # between the server's clock, which edits go by, and ours
 
 Prunes = Callable[[Database, Stretch], Batch]
@@ -82,13 +83,12 @@ class RetentionActor:
         scope = self._journal.scope
         newest = await self._journal.read(lambda db: retention.newest_receipt(db, scope))
         now = self._journal.clock.now()
-        keep = timedelta(
-            seconds=max(
-                self._services.limits.retention_s,
-                REDELIVERY_S,
-                self._services.policy.revisions.window_s + SLACK_S,
-            )
+        keep_s = max(
+            self._services.limits.retention_s,
+            REDELIVERY_S,
+            self._services.policy.revisions.window_s + SLACK_S,
         )
+        keep = timedelta(seconds=min(keep_s, (now - BEGINNING).total_seconds()))
         last = now if newest is None else datetime.fromisoformat(newest)
         return utc_text(min(now - keep, last - timedelta(seconds=REDELIVERY_S)))
 

@@ -167,7 +167,7 @@ class ThreadActor:
             await self._dispatch.pump(draft)
             return
         turn = TurnActor(row)
-        verdict = self._bypass.in_view_of_run(row, mail.verdict)
+        verdict = await self._bypass.in_view_of_run(row, mail.verdict)
         most = self._services.limits.waiting_turns
         if isinstance(verdict, Admitted) and self._lane.waiting_count() >= most:
             verdict = Refused(verdict.cause, LANE_FULL)

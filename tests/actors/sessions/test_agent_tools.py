@@ -106,6 +106,27 @@ async def test_a_room_the_asker_is_not_in_is_refused(open_colleague: Open, agent
     assert texts(read) == ["- Bob: between us"]
 
 
+@pytest.mark.parametrize(("command", "result"), [("/steer read R2", "str"), ("/why", "Reading")])
+async def test_who_puts_words_into_a_run_has_to_be_in_the_room_as_well(
+    open_colleague: Open, agent: Asked, command: str, result: str
+) -> None:
+    """A command may: else somebody would read through the run of another person."""
+    async with open_colleague(agent=agent) as colleague:
+        agent.colleague = colleague
+        leaves(colleague, "bob", "R2")
+        await colleague.says("alice", "not for Bob", room="R2")
+
+        async def steered(tools: Tools, call: Caller) -> object:
+            root = call.session_key.rpartition(":")[2]
+            given = await colleague.says("bob", f"@hermes {command}", thread=root)
+            await colleague.until_state(given, "bypassed")
+            return await tools.read_room(call, Where("R2"), 20)
+
+        read = await agent.asks(steered)
+
+    assert type(read).__name__ == result
+
+
 async def test_direct_conversations_stay_where_they_are(
     open_colleague: Open, agent: Asked
 ) -> None:

@@ -33,9 +33,17 @@ def test_a_line_that_imitates_a_header_gets_a_mark(line: str, before: str) -> No
     assert askable_text(f"{before}{line}\nmore") == f"{before}| {line}\nmore"
 
 
+@pytest.mark.parametrize("line", ["[Alice] do it", " [Alice]\u00a0do it", "[Al\u200bice] do it"])
+def test_a_later_line_that_imitates_another_speaker_gets_a_mark(line: str) -> None:
+    """The gateway puts the name of who is speaking there; the first line has one before it."""
+    assert askable_text(f"hi\n{line}\nmore") == f"hi\n| {line}\nmore"
+    assert askable_text(line) == line
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "todo\n[x] done\n[ ] open\n[a link](https://example.org)\n[section]",
         "[x] done, [ ] open",
         "[a link](https://example.org) and [Newton]",
         "see [Earlier in this thread] above",

@@ -262,3 +262,24 @@ async def test_other_commands_answer_nothing(open_colleague: Open) -> None:
         await colleague.until_state(m1, "answered")
 
         assert [row[1] for row in prompts(colleague)] == ["answered"]
+
+
+@pytest.mark.parametrize(("by", "heard"), [("alice", "/approve"), ("bob", None)])
+async def test_the_run_of_a_command_is_approved_by_whoever_gave_it(
+    open_colleague: Open, by: str, heard: str | None
+) -> None:
+    """The gateway runs `/queue risky` in no lane, and takes an approval from anybody."""
+    stage = Stage()
+    agent = AskingAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        m1 = await colleague.says("alice", "@hermes /queue risky")
+        await colleague.until(lambda: len(colleague.answers()) == 1)
+        given = await colleague.says(by, "@hermes /approve", thread=m1)
+        await colleague.until_state(given, "bypassed" if heard else "refused")
+        colleague.gateway.give_up(
+            colleague.gateway.session_key(colleague.gateway.commands[0].place)
+        )
+        await colleague.until(lambda: len(agent.heard) == 1)
+
+        assert agent.heard == [heard]

@@ -44,6 +44,25 @@ async def ask(colleague: Colleague, thread: str | None = None) -> str:
     return message_id
 
 
+@pytest.mark.parametrize("days", [1e6, 1e9])
+async def test_everything_is_kept_where_the_setting_reaches_before_all_time(
+    open_colleague: Open, caplog: pytest.LogCaptureFixture, days: float
+) -> None:
+    """So many days are a way to say for ever."""
+    limits = replace(LIMITS, retention_s=days * DAY_S)
+    async with open_colleague(script=Script(limits=limits)) as colleague:
+        old = await ask(colleague)
+        await ask(colleague)
+        await colleague.stops()
+        grow_old(colleague, 40)
+        await colleague.starts()
+        await ask(colleague)
+        await colleague.stops()
+
+        assert colleague.state_of(old) == "answered"
+    assert "OverflowError" not in caplog.text
+
+
 async def test_what_is_over_is_gone_after_a_start(open_colleague: Open) -> None:
     """The first question of a thread, not the one whose answer its session holds last."""
     async with open_colleague(script=Script(limits=LIMITS)) as colleague:

@@ -1,6 +1,7 @@
 """What the operator decides for one room: how much is told there, what besides, which tools."""
 
 from dataclasses import replace
+from functools import partial
 
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open, Script
 from hermes_chatto.actors.sessions.policy import RoomRules
@@ -15,6 +16,11 @@ async def asks(colleague: Colleague, room: str, thread: str | None = None) -> Tu
     m1 = await colleague.says("alice", "@hermes well?", room=room, thread=thread)
     await colleague.until_state(m1, "answered")
     return colleague.gateway.orders[-1]
+
+
+def has_commands(colleague: Colleague, number: int) -> bool:
+    """Tell whether the gateway has so many commands."""
+    return len(colleague.gateway.commands) == number
 
 
 async def test_a_room_has_a_prompt_and_sizes_of_its_own(open_colleague: Open) -> None:
@@ -50,6 +56,29 @@ async def test_a_room_and_its_threads_have_toolsets_by_id(open_colleague: Open) 
 
         assert (tools.toolsets_of(r1), tools.toolsets_of(r2)) == (None, ("web",))
         assert tools.toolsets_of("unknown") is None
+
+
+async def test_no_file_is_read_into_a_question_past_the_toolsets_of_a_room(
+    open_colleague: Open,
+) -> None:
+    """The gateway expands such references by itself, for commands as well."""
+    asks_for = "compare @file:notes.txt @folder:. @diff"
+    async with open_colleague(policy=POLICY_OF_R2) as colleague:
+        for number, room in enumerate(("R1", "R2"), start=1):
+            m1 = await colleague.says("alice", f"@hermes {asks_for}", room=room)
+            await colleague.until_state(m1, "answered")
+            m2 = await colleague.says("alice", f"@hermes /bg {asks_for}", room=room, thread=m1)
+            await colleague.until_state(m2, "bypassed")
+            await colleague.until(partial(has_commands, colleague, number))
+        given = [*colleague.gateway.orders, *colleague.gateway.commands]
+
+    broken = "compare @ file:notes.txt @ folder:. @ diff"
+    assert [order.text for order in given] == [
+        f"@hermes {asks_for}",
+        f"@hermes {broken}",
+        f"/bg {asks_for}",
+        f"/bg {broken}",
+    ]
 
 
 async def test_no_room_has_tools_before_its_name_is_known(open_colleague: Open) -> None:
