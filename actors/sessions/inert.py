@@ -46,12 +46,14 @@ def quotable_text(text: str) -> list[str]:
 
 
 HEADER = re.compile(
-    r"\[\s*(?:earlier\s+in\s+this|new\s+message|replying\s+to|system(?:\s*(?:note|message))?\b)",
+    r"\[\s*(?:earlier\s+in\s+this|new\s+message|replying\s+to|system(?:\s*(?:note|message))?\b"
+    r"|important\s*:|note\s*:|out-of-band\b)",
     re.IGNORECASE,
 )
 """How the lines begin that stand around a question: ours, and those of the gateway.
 
-Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run_turn.py for what it says itself.
+Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run.py, gateway/run_turn.py and
+gateway/run_notifications.py for what it says itself.
 """
 
 
