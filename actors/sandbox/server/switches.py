@@ -115,6 +115,8 @@ class Slow(Fault):
 class AnswerFirst(Fault):
     """Lets the answer of a post arrive before its author's stream tells of it."""
 
+    lead_s: float = 0.0
+    """How much earlier: the two come by different connections, and may overtake each other."""
     _answered: anyio.Event | None = field(default=None, init=False)
 
     async def applying(self, call: Call, apply: Apply) -> Proto:
@@ -136,6 +138,7 @@ class AnswerFirst(Fault):
         if is_meant and delivery.kind == POSTED and self._answered is not None:
             with anyio.move_on_after(ECHO_WITHIN_S):
                 await self._answered.wait()
+                await anyio.sleep(self.lead_s)
         await send(delivery.encoded)
 
 

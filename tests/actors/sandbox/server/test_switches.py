@@ -127,7 +127,7 @@ async def test_a_fault_for_somebody_else_strikes_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "order"),
-    [(AnswerFirst(), ["answer", "told"]), (EchoFirst(), ["told", "answer"])],
+    [(AnswerFirst(lead_s=0.5), ["answer", "told"]), (EchoFirst(), ["told", "answer"])],
 )
 async def test_the_order_of_answer_and_echo_can_be_chosen(
     tmp_path: Path, fault: Fault, order: list[str]
