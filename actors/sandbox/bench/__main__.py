@@ -40,10 +40,10 @@ class Measure(NamedTuple):
 
 MEASURES = (
     Measure("From the frame to the agent", commits_and_added_time, (7, 100), (1, 3)),
-    Measure("Among many threads", cost_among_many_threads, (5, 60), (1, 3)),
+    Measure("Among many threads", cost_among_many_threads, (5, 60), (2, 3)),
     Measure("Rows", row_pairs, (7, 10_000), (1, 200)),
     Measure("Presence and typing", discarding, (7, 50_000), (1, 500)),
-    Measure("Known threads", known_threads, (5, 100_000), (1, 1_000)),
+    Measure("Known threads", known_threads, (5, 100_000), (2, 1_000)),
 )
 
 

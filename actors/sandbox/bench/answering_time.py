@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from ..stage import Colleague
 from .figures import Figure, at_most, percentile
-from .filling import fill
+from .filling import copy_file, fill, state_file_in
 from .rig import Rig, bare, ours, stage
 
 __all__ = ["commits_and_added_time", "cost_among_many_threads"]
@@ -89,10 +89,12 @@ async def cost_among_many_threads(folder: Path, rounds: int, questions: int) -> 
     """Measure the same way with few and with many known threads in the file."""
     times: dict[int, list[float]] = {FEW: [], MANY: []}
     for size in (FEW, MANY):
-        await anyio.to_thread.run_sync(fill, _file_in(folder / str(size)), size)
-    for _ in range(rounds):
+        await anyio.to_thread.run_sync(fill, state_file_in(folder / str(size)), size)
+    for number in range(rounds):
         for size in (FEW, MANY):
-            async with stage(folder / str(size)) as opened:
+            played = folder / f"{size} in round {number}"
+            await anyio.to_thread.run_sync(copy_file, folder / str(size), played)
+            async with stage(played) as opened:
                 threads = await _threads(opened)
                 async with ours(opened) as rig:
                     await rig.ask_in_turns(threads, THREADS)
@@ -114,10 +116,6 @@ async def _threads(opened: Colleague) -> list[str]:
     """Open some threads in which the agent has a session."""
     async with ours(opened) as rig:
         return [await rig.ask(f"@hermes thread {number}") for number in range(THREADS)]
-
-
-def _file_in(folder: Path) -> Path:
-    return folder / "chatto" / "state.db"
 
 
 def _reads(per_question: Sequence[float]) -> str:

@@ -1,12 +1,13 @@
 """A state file as years leave it: many threads, each with what it was asked and answered last."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ....store.database import open_database, transaction
 from ...runtime.clock import utc_text
 
-__all__ = ["fill"]
+__all__ = ["copy_file", "fill", "state_file_in"]
 
 NUMBERS = "with recursive c (n) as (select 1 union all select n + 1 from c where n < :count)"
 KEY = "'agent:main:chatto:thread:R0000000000001:M' || printf('%013d', n)"
@@ -49,3 +50,18 @@ def fill(path: Path, threads: int) -> None:
                 db.conn.execute(sql, {"count": threads, "at": at})
     finally:
         db.close()
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy one stage's state file to another, and away from the rounds before.
+
+    A stage has its own server, so what a round leaves in the file (pinned accounts, the position)
+    would be of accounts that the next one does not know.
+    """
+    state_file_in(target).parent.mkdir(parents=True)
+    shutil.copyfile(state_file_in(source), state_file_in(target))
+
+
+def state_file_in(folder: Path) -> Path:
+    """Return where a stage keeps its state file."""
+    return folder / "chatto" / "state.db"

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from . import ready
 from .figures import Figure, at_most
-from .filling import fill
+from .filling import copy_file, fill, state_file_in
 
 __all__ = ["known_threads"]
 
@@ -21,13 +21,13 @@ MOST_PAUSE_MS = 50
 async def known_threads(folder: Path, rounds: int, threads: int) -> list[Figure]:
     """Start a process on an empty file and one on a full one, in turns."""
     empty, full = folder / "empty", folder / "full"
-    empty.mkdir()
-    await anyio.to_thread.run_sync(fill, full / "chatto" / "state.db", threads)
-    size_mb = (full / "chatto" / "state.db").stat().st_size / 1_000_000
+    await anyio.to_thread.run_sync(fill, state_file_in(empty), 0)
+    await anyio.to_thread.run_sync(fill, state_file_in(full), threads)
+    size_mb = state_file_in(full).stat().st_size / 1_000_000
     more: dict[str, list[float]] = {"ready_ms": [], "resident_mb": [], "pause_ms": []}
-    for _ in range(rounds):
-        without = await anyio.to_thread.run_sync(_start, empty)
-        among = await anyio.to_thread.run_sync(_start, full)
+    for number in range(rounds):
+        without = await anyio.to_thread.run_sync(_start, empty, folder / f"empty {number}")
+        among = await anyio.to_thread.run_sync(_start, full, folder / f"full {number}")
         for name, values in more.items():
             values.append(among[name] - without[name])
     known = f"{threads:,} known threads"
@@ -44,8 +44,9 @@ async def known_threads(folder: Path, rounds: int, threads: int) -> list[Figure]
     ]
 
 
-def _start(folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", ready.__name__, str(folder)]
+def _start(filled: Path, played: Path) -> dict[str, float]:
+    copy_file(filled, played)
+    command = [sys.executable, "-m", ready.__name__, str(played)]
     done = subprocess.run(  # noqa: S603  our own module
         command, check=True, capture_output=True, text=True, timeout=120
     )
