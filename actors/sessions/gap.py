@@ -242,20 +242,37 @@ class Gap:
         An answer points at its question, whoever wrote down that it was given.
         """
         for room_id, hidden in self._rooms.items():
-            places: dict[Place, list[Find]] = {}
             kind = self._services.directory.kind_of(room_id)
+            places: dict[Place, list[Find]] = {}
             for find in hidden.finds.values():
-                if self._since.begun_at and find.posted_at > self._since.begun_at:
-                    continue
                 root = find.thread_root_id or find.message_id
                 place = Place(room_id, kind, root if kind is RoomKind.CHANNEL else None)
                 if kind is RoomKind.CHANNEL or not hidden.read:
                     places.setdefault(place, []).append(find)
-            for place, finds in places.items():
+            for place, found in places.items():
+                finds = await self._without_row(place, found)
+                if not finds:
+                    continue
                 oldest = min(find.posted_at for find in finds)
                 posted = await self._posted(place, oldest - OVERLAP)
                 for id_ in self._answered_in(posted):
                     hidden.finds.pop(id_, None)
+
+    async def _without_row(self, place: Place, finds: Sequence[Find]) -> Sequence[Find]:
+        """Return which of a place may have run although they have no row.
+
+        Those of before the rows began, and those the gateway's transcript holds: the rows are
+        then of an older copy of the state file, which somebody put back.
+        """
+        begun_at = self._since.begun_at
+        if begun_at is None:
+            return finds
+        key = self._services.gateway.session_key(place)
+        ids = [find.message_id for find in finds if find.posted_at > begun_at]
+        held: frozenset[str] = frozenset()
+        if ids and self._services.gateway.has_session(key):
+            held = await self._services.gateway.held_by_transcript(key, ids)
+        return [find for find in finds if find.message_id not in ids or find.message_id in held]
 
     async def _posted(self, place: Place, since: datetime) -> Sequence[Message]:
         """Read what was posted at a place; nothing, where the account may not read (any more)."""

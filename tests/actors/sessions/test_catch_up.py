@@ -368,6 +368,34 @@ async def test_what_was_answered_before_the_loss_stays_answered(open_colleague: 
         ]
 
 
+async def test_an_old_copy_of_the_state_file_answers_nothing_again(open_colleague: Open) -> None:
+    """What it does not know the gateway's transcripts do; what has no answer still gets it."""
+    async with open_colleague(script=SCRIPT) as colleague:
+        dm = await colleague.opens_dm("alice")
+        m1 = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(m1, "answered")
+        await colleague.stops()
+        copy = colleague.state_path.read_bytes()
+        colleague.clock.ahead_s = 60
+        await colleague.starts()
+        m2 = await colleague.says("alice", "@hermes two", thread=m1)
+        m3 = await colleague.says("bob", "@hermes three")
+        m4 = await colleague.says("alice", "four", room=dm)
+        for message_id in (m2, m3, m4):
+            await colleague.until_state(message_id, "answered")
+        await colleague.stops()
+        m5 = colleague.posts("alice", "@hermes five", thread=m1)
+        m6 = colleague.posts("bob", "@hermes six")
+        colleague.state_path.write_bytes(copy)
+        await colleague.starts()
+        for message_id in (m5, m6):
+            await colleague.until_state(message_id, "answered")
+
+        assert sorted(asked(colleague)) == ["@hermes five", "@hermes six"]
+        assert [ends(colleague, message_id) for message_id in (m2, m3, m4)] == [None] * 3
+        assert len(colleague.answers()) == 6
+
+
 async def test_a_first_start_leaves_old_questions_alone(open_colleague: Open) -> None:
     """Neither a row nor a sign for what was asked before anybody knew of the agent."""
     async with open_colleague(is_started=False) as colleague:
