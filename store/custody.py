@@ -18,7 +18,7 @@ from .database import repairing
 from .placement import forget_side_files, make_folder, make_private, set_aside
 from .reserve import give_up, put_by
 from .salvage import salvage
-from .state_errors import not_writable
+from .state_errors import OverwrittenFileError, not_writable
 
 __all__ = ["Custodian"]
 
@@ -55,6 +55,9 @@ class Custodian:
         """A whole copy that is not in its place yet."""
         self._set_aside: Path | None = None
         """A damaged file whose rows are not in the new one yet."""
+        self._left: tuple[int, int] | None = None
+        """When it was written last and how long it was, as this process left it."""
+        self._newest_step = 0
         self._put_backs = 0
         self._mends = 0
         self._is_short = False
@@ -74,7 +77,19 @@ class Custodian:
             self._log_path = self._path.with_name(f"{self._path.name}-wal")
             self._log = _identity(self._log_path)
             put_by(self._path)
+        self.leave()
         return db
+
+    def leave(self) -> None:
+        """Note how the file is left, so that the next look tells what others did to it.
+
+        Raises:
+            sqlite3.Error: it cannot be read.
+        """
+        left = None if self._path is None else _written(self._path)
+        if left != self._left and self._db is not None:
+            self._newest_step = _newest_step(self._db.conn)
+            self._left = left
 
     def make_room(self) -> bool:
         """Give up the reserve, so that answers under way can be written on a full disk.
@@ -94,7 +109,8 @@ class Custodian:
         stands there instead is moved aside under a name with the time.
 
         Raises:
-            StoreError: the place cannot be written.
+            StoreError: the place cannot be written, or an older copy was written over the file;
+                it is looked at again the next time.
             sqlite3.Error: the copy cannot be written; the next look tries again.
         """
         if self._rescued is not None and self._path is not None:
@@ -104,7 +120,10 @@ class Custodian:
             self._is_short = not put_by(self._path)
         if self._set_aside is not None:
             return self._refill(db, self._set_aside)
-        if self._path is None or self._is_in_place(self._path):
+        if self._path is None:
+            return db
+        if self._is_in_place(self._path):
+            self._recognise(self._path)
             return db
         make_folder(self._path.parent)
         self._rescued = _copy(db, self._path)
@@ -157,6 +176,29 @@ class Custodian:
             self._log = log_now  # made with the first commit
         return log_now == self._log
 
+    def _recognise(self, path: Path) -> None:
+        """Tell the file from an older copy that was written over it in its place.
+
+        SQLite takes such a copy for what another program committed, or, with a write-ahead log,
+        goes on with what it has read before: so it is read as somebody new would.
+
+        Raises:
+            OverwrittenFileError: it is one.
+            sqlite3.Error: it cannot be read, or what is in it does not fit together.
+        """
+        written = _written(path)
+        if written in {self._left, None}:
+            return
+        with closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as reader:
+            newest_step = _newest_step(reader)
+        if newest_step < self._newest_step:
+            message = (
+                f"{path} was overwritten while in use, with an older copy that lacks what was "
+                "written since. Restart the gateway to go on with it, or put the newer file back"
+            )
+            raise OverwrittenFileError(message)
+        self._left = written
+
     def _put_back(self, path: Path, rescued: Path) -> Database:
         found, why = _identity(path), "was deleted"
         if found is not None and found != self._file:
@@ -187,6 +229,20 @@ def _copy(db: Database, path: Path) -> Path:
             raise not_writable(copy, error) from error
         raise
     return copy
+
+
+def _newest_step(connection: sqlite3.Connection) -> int:
+    """Return the number of the newest step: it never becomes smaller."""
+    sql = "select coalesce(max(seq), 0) from transitions"
+    return int(connection.execute(sql).fetchone()[0])
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size
 
 
 def _identity(path: Path) -> Identity:

@@ -5,6 +5,7 @@ StoreError                what all of these are
 |   +-- DiskFullError         there is no room: a later attempt may succeed
 +-- FileLockedError           another process is in the way: a later attempt may succeed
 +-- NewerSchemaError          a newer version wrote the file: update, or move it away
++-- OverwrittenFileError      an older copy was written over the open file: start anew from it
 +-- UnusableFileError         the file is sound, but not ours: move it away
 +-- DamagedFileError          pages of it are damaged; seen outside only of a fresh file
 """
@@ -19,6 +20,7 @@ __all__ = [
     "FileLockedError",
     "FolderNotWritableError",
     "NewerSchemaError",
+    "OverwrittenFileError",
     "StoreError",
     "UnusableFileError",
     "damaged",
@@ -67,6 +69,10 @@ class FileLockedError(StoreError):
 
 class NewerSchemaError(StoreError):
     """The file was written by a newer version; nothing of it was changed."""
+
+
+class OverwrittenFileError(StoreError):
+    """Somebody wrote an older copy over the file while it was open."""
 
 
 class UnusableFileError(StoreError):

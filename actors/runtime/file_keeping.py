@@ -32,6 +32,10 @@ class Keeper(Protocol[OpenedT_co]):
         """
         ...
 
+    def leave(self) -> None:
+        """Note how the file is left; called after every transaction. Raises: sqlite3.Error."""
+        ...
+
     def mend(self, error: sqlite3.Error) -> OpenedT_co:
         """Return a database to go on with in place of a damaged one.
 
@@ -71,14 +75,20 @@ def run_group(
         StoreError: the file cannot be put right as things are. Nothing was changed.
         sqlite3.Error, TransactionLostError, StoreMisusedError: as the step.
     """
+
+    def run(database: DatabaseT, *, is_short: bool) -> list[Outcome]:
+        try:
+            return step(database, choose(is_short))
+        finally:
+            keeper.leave()
+
     try:
-        database = keeper.look()
-        return step(database, choose(keeper.is_short))
+        return run(keeper.look(), is_short=keeper.is_short)
     except sqlite3.Error as error:
         if is_damaged(error):
-            return step(keeper.mend(error), choose(keeper.is_short))
+            return run(keeper.mend(error), is_short=keeper.is_short)
         if is_full(error) and keeper.make_room():
-            return step(keeper.look(), choose(True))  # noqa: FBT003  as it is called
+            return run(keeper.look(), is_short=True)
         raise
 
 
@@ -98,6 +108,9 @@ class JustOpen(Generic[DatabaseT]):
     def look(self) -> DatabaseT:
         """Return what was opened."""
         return self._database if self._database is not None else self.open()
+
+    def leave(self) -> None:
+        """Note nothing."""
 
     def mend(self, error: sqlite3.Error) -> DatabaseT:
         """Leave it as it is. Raises: sqlite3.Error."""

@@ -46,8 +46,9 @@ from hermes_chatto.actors.sessions.stream_events import MessageRetracted
 from hermes_chatto.store.custody import Custodian
 from hermes_chatto.store.database import FileLockedError, StoreError, open_database
 from hermes_chatto.store.folder_lock import FolderLock, FolderTakenError, hold_folder
-from hermes_chatto.store.state_errors import not_writable
+from hermes_chatto.store.state_errors import OverwrittenFileError, not_writable
 from hermes_chatto.tests.docs.documents import text_of
+from hermes_chatto.tests.store.samples import step, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "https://chat.example.org"
@@ -144,8 +145,15 @@ def of_stress(folder: Path, caplog: pytest.LogCaptureFixture) -> Iterator[str]:
         path.rename(path.with_name("elsewhere.db"))
         open_database(path, now=NOW).db.close()
         keeper.look()
+        older = path.read_bytes()
+        tell(keeper.look(), step("turn: receive ->received"))
+        keeper.leave()
+        path.write_bytes(older)
+        with pytest.raises(OverwrittenFileError) as overwritten:
+            keeper.look()
         keeper.mend(sqlite3.DatabaseError("database disk image is malformed"))
         keeper.close()
+    yield str(overwritten.value)
     yield from caplog.messages
 
 

@@ -17,6 +17,7 @@ from hermes_chatto.store.database import (
     open_database,
 )
 from hermes_chatto.store.salvage import salvage
+from hermes_chatto.store.state_errors import OverwrittenFileError
 from hermes_chatto.tests.store.files import (
     NOT_SAFE_FOR_WAL,
     SAFE_FOR_WAL,
@@ -26,7 +27,7 @@ from hermes_chatto.tests.store.files import (
     opening,
     rows_of,
 )
-from hermes_chatto.tests.store.samples import NOW, receive
+from hermes_chatto.tests.store.samples import NOW, receive, step, tell
 
 RELEASES = pytest.mark.parametrize(
     "release", [SAFE_FOR_WAL, NOT_SAFE_FOR_WAL], ids=["wal", "journal"]
@@ -36,6 +37,12 @@ RELEASES = pytest.mark.parametrize(
 def custodian(path: Path, release: tuple[int, int, int] = NOT_SAFE_FOR_WAL) -> Custodian:
     """Return whoever looks after a file."""
     return Custodian(lambda: open_database(path, now=NOW, release=release).db, lambda: NOW)
+
+
+def write_step(db: Database, message_id: str) -> None:
+    """Write the receipt of a message, and its step."""
+    receive(db, message_id)
+    tell(db, step("turn: receive ->received", key=message_id, message_id=message_id))
 
 
 def ids(db: Database) -> list[str]:
@@ -141,6 +148,45 @@ def test_what_was_put_in_its_place_is_kept_beside_it(
     assert rows_of(moved) == 2
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert str(moved) in caplog.text
+
+
+@RELEASES
+def test_older_copy_written_over_the_open_file_is_told_from_it(
+    path: Path, release: tuple[int, int, int]
+) -> None:
+    """As `cp` does. Nothing is read from it or written to it until the newer one is back."""
+    keeper = custodian(path, release)
+    write_step(keeper.open(), "m1")
+    keeper.leave()
+    keeper.close()
+    older = path.read_bytes()
+    write_step(keeper.look(), "m2")
+    keeper.close()
+    newer = path.read_bytes()
+    keeper.look()
+    path.write_bytes(older)
+
+    for _ in range(2):
+        with pytest.raises(OverwrittenFileError, match="Restart the gateway"):
+            keeper.look()
+
+    path.write_bytes(newer)
+    assert ids(keeper.look()) == ["m1", "m2"]
+    keeper.close()
+
+
+def test_file_another_program_wrote_to_is_the_same(path: Path) -> None:
+    """An operator may repair a row."""
+    keeper = custodian(path)
+    db = keeper.open()
+    write_step(db, "m1")
+    keeper.leave()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("update turns set reason = 'by hand'")
+        other.commit()
+
+    assert keeper.look() is db
+    keeper.close()
 
 
 def test_file_in_its_place_is_left_alone(path: Path) -> None:

@@ -127,6 +127,23 @@ def replace_the_folder(trouble: Trouble) -> None:
     copy.rename(folder)
 
 
+def write_an_older_copy_over_it(trouble: Trouble) -> None:
+    """Put an older state into the open file, as `cp` does; the newer one is kept beside it."""
+    older = trouble.path.with_name("older.db")
+    shutil.copyfile(trouble.path, trouble.path.with_name("newer.db"))
+    shutil.copyfile(trouble.path, older)
+    with closing(sqlite3.connect(older)) as copy:
+        copy.execute("delete from transitions where seq > 5")
+        copy.execute("delete from turns")
+        copy.commit()
+    shutil.copyfile(older, trouble.path)
+
+
+def write_the_newer_one_over_it(trouble: Trouble) -> None:
+    """Put back what was kept."""
+    shutil.copyfile(trouble.path.with_name("newer.db"), trouble.path)
+
+
 def garble_the_header(trouble: Trouble) -> None:
     """Write over the beginning, under a program that has the file open."""
     with trouble.path.open("r+b") as file:
@@ -163,6 +180,7 @@ TROUBLES = {
     "file deleted": (delete_the_file, nothing_to_do),
     "folder deleted": (delete_the_folder, nothing_to_do),
     "folder replaced": (replace_the_folder, nothing_to_do),
+    "overwritten": (write_an_older_copy_over_it, write_the_newer_one_over_it),
     "header damaged": (garble_the_header, nothing_to_do),
     "index damaged": (garble_an_index, nothing_to_do),
     "table damaged": (garble_a_table, nothing_to_do),
