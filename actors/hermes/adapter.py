@@ -17,6 +17,7 @@ from gateway.session import SessionSource
 
 from ..sessions.errors import StateUnusableError
 from ..sessions.ports import Desk, Gateway, Outgoing, RunOutcome
+from .account_lock import release_account, take_account
 from .environment import profile_variable
 from .events import key_of_source
 from .gateway_port import GatewayPort
@@ -104,13 +105,16 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
 
         Returns:
             False when nothing but another setting helps; the fatal error then says which. Also
-            when the state file is locked or its disk full: then the gateway tries again.
+            when the state file is locked or its disk full, or another gateway has the account:
+            then the gateway tries again.
             An unreachable server is no such case: it is tried again without the gateway.
         """
         try:
             settings = _settings_of(self.config)
         except SettingsError as error:
             return self._give_up("chatto_settings", str(error))
+        if not take_account(self, settings):
+            return False
         _settle_home(self.config, settings)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
@@ -120,6 +124,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             await self._desk.start()
         except StateUnusableError as error:
             self._desk = None
+            release_account(self)
             return self._give_up("chatto_state", str(error), may_pass=error.may_pass)
         self._bench.open(self._desk, settings)
         return not self.has_fatal_error
@@ -134,6 +139,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if desk is not None:
             self._bench.close(desk)
             await desk.stop()
+        release_account(self)
         self._mark_disconnected()
 
     async def send(

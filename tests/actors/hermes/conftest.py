@@ -29,6 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("CHATTO_", "GATEWAY_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HERMES_HOME", str(folder))
+    # Else what the gateway keeps for all homes of a user would be that of whoever runs the tests.
+    monkeypatch.setenv("HERMES_GATEWAY_LOCK_DIR", str(tmp_path / "locks"))
     return folder
 
 
