@@ -20,7 +20,7 @@ from .lasting import Lasting
 from .life import lasting_path, state_path
 from .points import Point
 from .scene import KINDS, Scene, open_scene
-from .talk import Arm, Die, Ended, Live, Passed, Ready, Tell
+from .talk import Arm, Die, Ended, Live, Mail, Passed, Ready, Struck, Tell
 from .tally import StuckError, Tally
 from .targets import Target, Targets
 
@@ -31,7 +31,7 @@ REST_WITHIN_S: Final = 25.0
 LOOK_EVERY_S: Final = 0.02
 LATEST_MOMENT_S: Final = 0.25  # a question takes about so long
 BESIDE: Final = 0.3  # of the questions have another one beside them
-KILLED_AGAIN: Final = 0.3  # of the starts
+KILLED_AGAIN: Final = 0.5  # of the starts
 ALL_IS_WELL_AGAIN: Final = 0.5  # of the starts, as far as the server is concerned
 SLOW_DISKS: Final = (0.0, 0.0, 0.0, 0.005)  # seconds a commit waits
 
@@ -46,6 +46,10 @@ class Hosted:
     tally: Tally = field(default_factory=Tally)
     _targets: Targets = field(default_factory=Targets)
     _recoveries: Targets = field(default_factory=Targets)
+    _armed: Targets = field(default_factory=Targets)
+    """Where the life that runs is to be killed."""
+    _struck: Point | None = None
+    """Where it was; None: it was not, or from outside."""
 
     async def play(self, kills: int, progress: Callable[[Tally], None]) -> Tally:
         """Kill so often, and compare after each.
@@ -65,11 +69,15 @@ class Hosted:
         return self.tally
 
     async def _learn(self) -> None:
-        """Let questions of each kind be answered undisturbed, and take down what they pass."""
+        """Take down what questions of each kind, and a start, pass undisturbed."""
         await self._passed()
         for kind in range(KINDS):
             self.scene.ask(kind)
-            self._targets.learn(await self._settle() or (), kind)
+            self._targets.learn(await self._settle() or (), kind, is_usual=True)
+        await self.host.tell(Die())
+        await self._settle(has_to_end=True)
+        self._count("at a moment")
+        await self._start(is_calm=True)
         self._compare()
 
     # --- one kill -------------------------------------------------------------------------------
@@ -80,20 +88,22 @@ class Hosted:
         self.scene.disturb()
         is_aimed = chance.random() > 0.2  # noqa: PLR2004 - the others hit whatever is going on
         target = self._targets.next(chance) if is_aimed else None
-        if target is not None:
-            await self.host.tell(_arm(target))
+        if is_aimed:
+            await self._arm(self._targets, target)
         self.scene.ask(None if target is None else target.kind)
         if chance.random() < BESIDE:
             self.scene.ask()
-        if target is None:
+        if not is_aimed:
             await anyio.sleep(chance.uniform(0, LATEST_MOMENT_S))
             await self.host.tell(Die())
         before = self.tally.killed
-        passed = await self._settle(has_to_end=target is None)
+        passed = await self._settle(has_to_end=not is_aimed)
         while passed is None:
-            await self._go_on_after(target)
+            await self._go_on()
             passed = await self._settle()
-        self.tally.not_reached += self.tally.killed == before
+        if self.tally.killed == before:
+            self.tally.not_reached += 1
+            self._targets.miss(target)
         self.scene.board.clear()
         self._targets.learn(passed)
         self._compare()
@@ -104,60 +114,100 @@ class Hosted:
             return None
         return await self._passed()
 
-    async def _go_on_after(self, target: Target | None) -> None:
-        """Count a kill and start again; now and then kill that start before it is through."""
+    async def _go_on(self) -> None:
+        """Count a kill and start again; now and then kill that start before it is through.
+
+        What it does from there on it may do in no other life: see `Targets`.
+        """
         chance = self.scene.chance
-        self._count("at a moment" if target is None else "at an await", target, self._targets)
+        self._count("at a moment" if self._struck is None else "at an await")
         while True:
-            again = self._recoveries.next(chance) if chance.random() < KILLED_AGAIN else None
             if chance.random() < ALL_IS_WELL_AGAIN:
                 self.scene.board.clear()
-            if await self._start(again):
-                return
-            self._count("while starting", again, self._recoveries)
+            if await self._start(is_killed=chance.random() < KILLED_AGAIN):
+                break
+            self._count("while starting")
+        await self._arm(self._targets)
 
-    async def _start(self, target: Target | None = None) -> bool:
+    async def _start(self, *, is_killed: bool = False, is_calm: bool = False) -> bool:
         """Start a life; tell whether it came up, and was not killed before.
+
+        Args:
+            is_killed: whether it is to be killed on its way, if that comes by a target.
+            is_calm: whether nothing is wrong, and all it passes is usual.
 
         Raises:
             StuckError: neither.
         """
         live = Live(self.scene.url, self.folder, self.scene.chance.choice(SLOW_DISKS))
         await self.host.tell(live)
-        if target is not None:
-            await self.host.tell(_arm(target))
-        heard = await self.host.hear_within(REST_WITHIN_S)
-        if isinstance(heard, Ended):
-            _expect_kill(heard)
-            return False
-        if not isinstance(heard, Ready):
-            message = f"the plugin did not start within {REST_WITHIN_S:.0f} s: {heard}"
-            raise StuckError(message)
-        passed = await self._passed()
-        if passed is not None:
-            self._recoveries.learn(passed)
-        return passed is not None
+        target = self._recoveries.next(self.scene.chance) if is_killed else None
+        if is_killed:
+            await self._arm(self._recoveries, target)
+        with anyio.move_on_after(REST_WITHIN_S):
+            while True:
+                match await self._hear():
+                    case Ended():
+                        return False
+                    case Ready():
+                        break
+                    case _:
+                        pass
+            passed = await self._passed()
+            if passed is None:
+                return False
+            self._recoveries.miss(target)
+            self._recoveries.learn(passed, is_usual=is_calm)
+            return True
+        message = f"the plugin did not start within {REST_WITHIN_S:.0f} s"
+        raise StuckError(message)
 
-    def _count(self, kind: str, target: Target | None, targets: Targets) -> None:
+    async def _arm(self, targets: Targets, target: Target | None = None) -> None:
+        """Have the life killed at a point, or at one that nobody was killed at yet."""
+        self._armed = targets
+        words = [] if target is None else target.point.words
+        nth = 1 if target is None else target.nth
+        spared = [point.words for point in targets.spared]
+        await self.host.tell(Arm(words, nth, spared))
+
+    def _count(self, kind: str) -> None:
         self.tally.kills[kind] += 1
-        if target is not None:
-            targets.strike(target.point)
+        if self._struck is not None:
+            self._armed.strike(self._struck)
+        self._struck = None
 
     async def _passed(self) -> Sequence[tuple[Point, int]] | None:
         """Return what was passed, and arm nothing any more; None: it was killed just before."""
         await self.host.tell(Tell())
         while True:
-            match await self.host.hear():
+            match await self._hear():
                 case Passed(points):
                     return [
                         (Point.read(str(edge), str(place)), int(count))
                         for edge, place, count in points
                     ]
-                case Ended() as ended:
-                    _expect_kill(ended)
+                case Ended():
                     return None
                 case _:
                     pass
+
+    async def _hear(self) -> Mail:
+        """Return what is said next, and remember where the life says that it ends.
+
+        Raises:
+            StuckError: it ended otherwise.
+            HostGoneError: nobody is left to say anything.
+        """
+        heard = await self.host.hear()
+        match heard:
+            case Struck(edge, place):
+                self._struck = Point.read(edge, place)
+            case Ended(status) if status != -signal.SIGKILL:
+                message = f"the plugin's process ended by itself ({status})"
+                raise StuckError(message)
+            case _:
+                pass
+        return heard
 
     # --- rest -----------------------------------------------------------------------------------
 
@@ -165,10 +215,9 @@ class Hosted:
         """Wait for the end of the process, or until there is nothing left to be killed at."""
         with anyio.move_on_after(REST_WITHIN_S):
             while has_to_end or self._open_things():
-                heard = await self.host.hear_within(LOOK_EVERY_S)
-                if isinstance(heard, Ended):
-                    _expect_kill(heard)
-                    return True
+                with anyio.move_on_after(LOOK_EVERY_S):
+                    if isinstance(await self._hear(), Ended):
+                        return True
             return False
         raise StuckError("; ".join(self._open_things()))
 
@@ -195,21 +244,11 @@ class Hosted:
         tally.verdict = judge(scene.questions, turns, scene.posts(), Counter(exchanges))
         tally.questions = len(scene.questions)
         tally.points = len(self._targets) + len(self._recoveries)
-        tally.points_killed_at = self._targets.hit + self._recoveries.hit
+        tally.points_left = [*self._targets.left, *self._recoveries.left]
 
     @property
     def _lasting(self) -> Lasting:
         return Lasting(lasting_path(self.folder))
-
-
-def _arm(target: Target) -> Arm:
-    return Arm(target.point.edge.value, target.point.place, target.nth)
-
-
-def _expect_kill(ended: Ended) -> None:
-    if ended.status != -signal.SIGKILL:
-        message = f"the plugin's process ended by itself ({ended.status})"
-        raise StuckError(message)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from .gateway import LastingGateway
 from .lasting import Lasting
 from .points import Point, WatchedLoop, Watcher
 from .questions import reply_to
-from .talk import Arm, Live, Mail, Passed, Ready, Tell, read, write
+from .talk import Arm, Live, Mail, Passed, Ready, Struck, Tell, read, write
 
 __all__ = ["LIMITS", "live", "state_path"]
 
@@ -61,7 +61,7 @@ def live(order: Live, commands: int, say: Callable[[bytes], object]) -> None:
         commands: file descriptor of the commands, one a line.
         say: takes a line for whoever gives them.
     """
-    watcher = Watcher()
+    watcher = Watcher(lambda point: say(write(Struck(*point.words))))
     logging.basicConfig(filename=Path(order.folder, "life.log"), level=logging.INFO, format=FORMAT)
     with asyncio.Runner(loop_factory=lambda: WatchedLoop(watcher)) as runner:
         runner.run(_Life(order, watcher, say).live(commands))
@@ -123,7 +123,9 @@ class _Life:
     def _follow(self, mail: Mail) -> None:
         match mail:
             case Arm():
-                self._watcher.arm(Point.read(mail.edge, mail.place), mail.nth)
+                target = Point.read(*mail.target) if mail.target else None
+                spared = {Point.read(*words) for words in mail.spared}
+                self._watcher.arm(target, mail.nth, spared)
             case Tell():
                 self._watcher.disarm()
                 passed = self._watcher.passed

@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import Context
 from dataclasses import dataclass
 from enum import Enum
@@ -54,23 +54,40 @@ class Point:
         """Return the point of these words."""
         return cls(Edge(edge), place)
 
+    @property
+    def words(self) -> list[str]:
+        """What `read` takes."""
+        return [self.edge.value, self.place]
+
 
 class Watcher:
     """Counts the points a process passes, and ends it at one of them."""
 
-    def __init__(self) -> None:
-        """Count from here; kill nobody."""
+    def __init__(self, last_words: Callable[[Point], object]) -> None:
+        """Count from here; kill nobody.
+
+        Args:
+            last_words: told where, just before the end.
+        """
         self.passed: Counter[Point] = Counter()
+        self._last_words = last_words
         self._target: Point | None = None
         self._left = 0
+        self._spared: Collection[Point] | None = None
 
-    def arm(self, point: Point, nth: int) -> None:
-        """End this process when it passes a point for the n-th time from now on."""
-        self._target, self._left = point, nth
+    def arm(self, target: Point | None, nth: int, spared: Collection[Point]) -> None:
+        """End this process at a point, or earlier at one that nobody thought of.
+
+        Args:
+            target: where, when it is passed for the n-th time from now on; None: nowhere.
+            nth: counts from 1.
+            spared: the other points where it goes on; it ends at any that is not among them.
+        """
+        self._target, self._left, self._spared = target, nth, spared
 
     def disarm(self) -> None:
         """End it nowhere."""
-        self._target = None
+        self._target = self._spared = None
 
     def step(self, callback: Callable[..., object], *args: object) -> None:
         """Run one step of the loop, and count the points at its beginning and its end."""
@@ -89,10 +106,15 @@ class Watcher:
             return
         point = Point(edge, place)
         self.passed[point] += 1
+        if self._ends_at(point):
+            self._last_words(point)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _ends_at(self, point: Point) -> bool:
         if point == self._target:
             self._left -= 1
-            if self._left <= 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+            return self._left <= 0
+        return self._spared is not None and point not in self._spared
 
 
 class WatchedLoop(asyncio.SelectorEventLoop):

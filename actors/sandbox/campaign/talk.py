@@ -5,7 +5,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["Arm", "Die", "Ended", "Live", "Mail", "Passed", "Ready", "Tell", "read", "write"]
+__all__ = [
+    "Arm",
+    "Die",
+    "Ended",
+    "Live",
+    "Mail",
+    "Passed",
+    "Ready",
+    "Struck",
+    "Tell",
+    "read",
+    "write",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +32,14 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Have the process kill itself when it passes a point for the n-th time from now on."""
+    """Have the process kill itself at a point, or at any other that is not spared."""
 
-    edge: str
-    place: str
+    target: list[str]
+    """Edge and place; empty: there is none."""
     nth: int
+    """When the target is passed for this time from now on."""
+    spared: list[list[str]]
+    """Edge and place of each point where it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +65,24 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
+class Struck:
+    """The process kills itself now; where: edge and place."""
+
+    edge: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The process is gone; its exit code, or minus the signal that ended it."""
 
     status: int
 
 
-Mail: TypeAlias = Live | Arm | Tell | Die | Ready | Passed | Ended
+Mail: TypeAlias = Live | Arm | Tell | Die | Ready | Passed | Struck | Ended
 
 KINDS: Final[Mapping[str, type[Mail]]] = {
-    kind.__name__: kind for kind in (Live, Arm, Tell, Die, Ready, Passed, Ended)
+    kind.__name__: kind for kind in (Live, Arm, Tell, Die, Ready, Passed, Struck, Ended)
 }
 
 

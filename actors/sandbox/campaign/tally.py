@@ -1,12 +1,15 @@
 """What a campaign has done and found."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .judge import Verdict
+from .points import Point
 
 __all__ = ["StuckError", "Tally"]
+
+NAMED_POINTS = 40  # more say nothing to a reader; the campaign was too short
 
 
 class StuckError(Exception):
@@ -26,7 +29,8 @@ class Tally:
     """Points that were not passed this time; the questions were answered instead."""
     points: int = 0
     """Distinct await points that are known."""
-    points_killed_at: int = 0
+    points_left: Sequence[Point] = ()
+    """Those of them where nobody was killed."""
     verdict: Verdict = field(default_factory=Verdict)
     stuck: list[str] = field(default_factory=list)
 
@@ -46,9 +50,11 @@ class Tally:
         yield f"{self.killed} kills ({by_kind or 'none'})"
         if self.points:
             yield (
-                f"{self.points_killed_at} of {self.points} known await points killed at; "
-                f"{self.not_reached} times the point did not come"
+                f"{self.points - len(self.points_left)} of {self.points} known await points "
+                f"killed at; {self.not_reached} times the point did not come"
             )
+            if len(self.points_left) <= NAMED_POINTS:
+                yield from (f"  not at: {' '.join(point.words)}" for point in self.points_left)
         if self.runs:
             yield f"{self.runs} turns were at the gateway when it was killed"
         verdict = self.verdict

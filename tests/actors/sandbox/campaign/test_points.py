@@ -18,8 +18,8 @@ async def main():
         print(number, flush=True)
         await SystemClock().sleep(0)
 
-watcher = Watcher()
-watcher.arm(Point.read({edge!r}, {place!r}), 2)
+watcher = Watcher(lambda point: print(point.edge.value, flush=True))
+{arm}
 with asyncio.Runner(loop_factory=lambda: WatchedLoop(watcher)) as runner:
     runner.run(main())
 print("through", flush=True)
@@ -28,7 +28,7 @@ print("through", flush=True)
 
 def passed() -> Watcher:
     """Return the watcher of a loop that waited three times in our code."""
-    watcher = Watcher()
+    watcher = Watcher(print)
 
     async def main() -> None:
         for _ in range(3):
@@ -54,22 +54,39 @@ def test_both_sides_of_an_await_are_counted() -> None:
     assert watcher.passed[Point(Edge.GOES_ON, place)] == 3
 
 
-def test_the_process_ends_at_the_point_and_not_before() -> None:
-    """The second time it passes; nothing of ours runs after that."""
-    for edge in Edge:
-        program = PROGRAM.format(edge=edge.value, place=place_of_sleep())
-        ended = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=False
-        )
+def end_of(arm: str) -> str:
+    """Return what a process says that ends itself as it is told."""
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(arm=arm)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    return ended.stdout
 
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        assert ended.stdout == "0\n1\n"
+
+def test_the_process_ends_at_the_point_and_not_before() -> None:
+    """The second time it passes; nothing of ours runs after it has said where it ends."""
+    known = [Point(edge, place_of_sleep()) for edge in Edge]
+    for edge in Edge:
+        arm = f"watcher.arm(Point.read({edge.value!r}, {place_of_sleep()!r}), 2, SPARED)"
+        spared = [point.words for point in known]
+
+        said = end_of(arm.replace("SPARED", f"[Point.read(*words) for words in {spared!r}]"))
+
+        assert said == f"0\n1\n{edge.value}\n"
+
+
+def test_the_process_ends_where_nobody_is_spared() -> None:
+    """The first point it comes by that nobody knows of."""
+    assert end_of("watcher.arm(None, 1, [])") == f"0\n{Edge.WAITS.value}\n"
 
 
 def test_a_disarmed_watcher_ends_nothing() -> None:
     """The process runs through."""
-    watcher = Watcher()
-    watcher.arm(Point(Edge.WAITS, place_of_sleep()), 1)
+    watcher = Watcher(print)
+    watcher.arm(Point(Edge.WAITS, place_of_sleep()), 1, [])
     watcher.disarm()
 
     async def main() -> str:

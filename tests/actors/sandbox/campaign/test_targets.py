@@ -3,7 +3,7 @@
 from random import Random
 
 from hermes_chatto.actors.sandbox.campaign.points import Edge, Point
-from hermes_chatto.actors.sandbox.campaign.targets import Targets
+from hermes_chatto.actors.sandbox.campaign.targets import MISSES, Target, Targets
 
 POINTS = [Point(edge, place) for edge in Edge for place in ("a:1", "b:2")]
 
@@ -11,7 +11,7 @@ POINTS = [Point(edge, place) for edge in Edge for place in ("a:1", "b:2")]
 def test_each_point_comes_once_in_a_round() -> None:
     """And no later pass than was seen."""
     targets, chance = Targets(), Random(1)  # noqa: S311 - a play
-    targets.learn(((point, 3) for point in POINTS), 4)
+    targets.learn(((point, 3) for point in POINTS), 4, is_usual=True)
     found = [targets.next(chance) for _ in POINTS]
     again = targets.next(chance)
 
@@ -23,7 +23,7 @@ def test_each_point_comes_once_in_a_round() -> None:
 def test_points_that_were_not_hit_come_again_first() -> None:
     """A point may not come in one round; later passes are for those that did."""
     targets, chance = Targets(), Random(1)  # noqa: S311 - a play
-    targets.learn((point, 3) for point in POINTS)
+    targets.learn(((point, 3) for point in POINTS), is_usual=True)
     for point in POINTS[1:]:
         targets.next(chance)
         targets.strike(point)
@@ -49,4 +49,29 @@ def test_what_was_hit_is_counted_once() -> None:
     targets.strike(POINTS[0])
     targets.strike(POINTS[0])
 
-    assert (len(targets), targets.hit) == (2, 1)
+    assert (len(targets), targets.left) == (2, [POINTS[1]])
+
+
+def test_nobody_is_spared_where_nobody_can_be_aimed_at() -> None:
+    """A point that came once, in trouble, is killed at when it comes again, and no more then."""
+    targets = Targets()
+    targets.learn([(POINTS[0], 1)], 4, is_usual=True)
+    targets.learn([(POINTS[0], 2), (POINTS[1], 1)])
+
+    assert targets.next(Random(1)) == Target(POINTS[0], 1, 4)  # noqa: S311 - a play
+    assert targets.spared == [POINTS[0]]
+    targets.strike(POINTS[1])
+    targets.strike(POINTS[2])
+    assert set(targets.spared) == set(POINTS[:3])
+
+
+def test_a_point_that_does_not_come_is_not_aimed_at_for_ever() -> None:
+    """As one that needs an empty cache: the first question of a kind passed it, and no other."""
+    targets, chance = Targets(), Random(1)  # noqa: S311 - a play
+    targets.learn([(POINTS[0], 1), (POINTS[1], 1)], is_usual=True)
+    targets.strike(POINTS[1])
+    for _ in range(MISSES):
+        targets.miss(Target(POINTS[0], 1, None))
+
+    assert [targets.next(chance) for _ in range(3)] == [Target(POINTS[1], 1, None)] * 3
+    assert targets.spared == [POINTS[1]]
