@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlite_utils import Database
 
-__all__ = ["add"]
+__all__ = ["add", "forget_idle"]
 
 ADD = """
     insert into ignored (scope, room_id, cause, messages, last_at) values (?, ?, ?, ?, ?)
@@ -25,3 +25,9 @@ def add(db: Database, *, scope: str, counts: Mapping[tuple[str, str], int], at: 
     db.conn.executemany(
         ADD, [(scope, room_id, cause, count, at) for (room_id, cause), count in counts.items()]
     )
+
+
+def forget_idle(db: Database, scope: str, before: str) -> int:
+    """Remove the counters of what was not passed over since then; return how many went."""
+    sql = "delete from ignored where scope = ? and last_at < ?"
+    return db.conn.execute(sql, (scope, before)).rowcount

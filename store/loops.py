@@ -7,7 +7,7 @@ from sqlite_utils import Database
 
 from .rows import fetch_all, upsert
 
-__all__ = ["PAIR", "THREAD", "LoopRow", "forget", "in_question", "save"]
+__all__ = ["PAIR", "THREAD", "LoopRow", "forget", "forget_idle", "in_question", "save"]
 
 KEYS = ("kind", "key", "scope")
 THREAD, PAIR = "thread", "pair"
@@ -46,3 +46,12 @@ def forget(db: Database, row: LoopRow) -> None:
     """Begin a counter anew: a person wrote there."""
     sql = "delete from loops where kind = ? and key = ? and scope = ?"
     db.conn.execute(sql, (row.kind, row.key, row.scope))
+
+
+def forget_idle(db: Database, scope: str, before: str) -> int:
+    """Remove the counters of threads no program wrote in since then; return how many went.
+
+    Those of the programs stay, so nobody gets more turns by it.
+    """
+    sql = "delete from loops where kind = ? and scope = ? and last_at < ?"
+    return db.conn.execute(sql, (THREAD, scope, before)).rowcount

@@ -21,6 +21,7 @@ __all__ = [
     "prune_parts",
     "prune_steps",
     "prune_turns",
+    "remove_turns",
 ]
 
 TURNS = """
@@ -124,7 +125,7 @@ def prune_turns(db: Database, stretch: Stretch) -> Batch:
     """
     until, after = _bounds(db, TURN_ROWS, stretch)
     found = db.conn.execute(TURNS, {**stretch._asdict(), "until": until}).fetchall()
-    removed = _remove(db, stretch.scope, [id_ for id_, is_needed in found if not is_needed])
+    removed = remove_turns(db, stretch.scope, [id_ for id_, is_needed in found if not is_needed])
     _forget_words(db, stretch.scope, [id_ for id_, is_needed in found if is_needed])
     return Batch(removed, after)
 
@@ -159,7 +160,8 @@ def _bounds(db: Database, table: Table, stretch: Stretch) -> tuple[int, int | No
     return until or stretch.after, None if is_last else until
 
 
-def _remove(db: Database, scope: str, message_ids: Sequence[str]) -> int:
+def remove_turns(db: Database, scope: str, message_ids: Sequence[str]) -> int:
+    """Remove turns and all that belongs to them; return how many rows went."""
     if not message_ids:
         return 0  # SQLite would walk the tables for a list of nothing
     marks = ", ".join("?" * len(message_ids))

@@ -79,6 +79,8 @@ class Prune:
     """Only what was over at this time; None: this is the first batch, which decides it."""
     after: int = 0
     """Where the batch before this one ended in the table."""
+    after_key: str = ""
+    """Likewise, where rows are in the order of their keys."""
     removed: int = 0
     """How many rows the batches before this one removed."""
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ...store import retention
+from ...store import idle_sessions, ignored, loops, retention
 from ...store.database import Database
 from ...store.retention import Batch, Stretch, Table
 from ..runtime.clock import utc_text
@@ -31,6 +31,7 @@ TABLES: Mapping[str, tuple[Table, Prunes, int]] = {
     "transitions": (retention.STEP_ROWS, retention.prune_steps, 500),
 }
 """What is pruned, in this order, how, and how many rows are looked at in one transaction."""
+SESSION_ROWS = 200
 
 
 class RetentionActor:
@@ -50,10 +51,42 @@ class RetentionActor:
     async def handle(self, mails: Sequence[Prune]) -> None:
         """Prune the next batch."""
         for mail in mails:
-            await self._prune(mail)
+            before = mail.before or await self._horizon()
+            if mail.table == "threads":
+                await self._prune_sessions(mail, before)
+            else:
+                await self._prune(mail, before)
 
-    async def _prune(self, mail: Prune) -> None:
-        before = mail.before or await self._horizon()
+    async def _prune_sessions(self, mail: Prune, before: str) -> None:
+        """Forget sessions that rest and that the gateway has no conversation for any more.
+
+        With the first batch the counters go that nothing was added to any more.
+        """
+        scope, store = self._journal.scope, self._journal.store
+        removed = mail.removed
+        if not mail.after_key:
+            removed += await store.run(
+                lambda db: (
+                    loops.forget_idle(db, scope, before) + ignored.forget_idle(db, scope, before)
+                )
+            )
+        page = await self._journal.read(
+            lambda db: idle_sessions.find_idle(
+                db, scope, before=before, after=mail.after_key, rows=SESSION_ROWS
+            )
+        )
+        gateway = self._services.gateway
+        over = [key for key in page.idle_keys if not gateway.has_session(key)]
+        if over:
+            removed += await store.run(
+                lambda db: idle_sessions.forget_sessions(db, scope, before, over)
+            )
+        if page.last_key is not None:
+            self._go_on(Prune("threads", before, 0, page.last_key, removed))
+        else:
+            self._go_on(Prune(next(iter(TABLES)), before, removed=removed))
+
+    async def _prune(self, mail: Prune, before: str) -> None:
         table, prune, rows = TABLES[mail.table]
         stretch = Stretch(self._journal.scope, before, mail.after, rows)
         batch = Batch(0, None)
@@ -61,12 +94,12 @@ class RetentionActor:
             batch = await self._journal.store.run(lambda db: prune(db, stretch))
         removed = mail.removed + batch.removed
         if batch.after is not None:
-            self._go_on(Prune(mail.table, before, batch.after, removed))
+            self._go_on(Prune(mail.table, before, batch.after, removed=removed))
             return
         tables = list(TABLES)
         later = tables[tables.index(mail.table) + 1 :]
         if later:
-            self._go_on(Prune(later[0], before, 0, removed))
+            self._go_on(Prune(later[0], before, removed=removed))
         elif removed:
             log.info("%d rows of what was over before %s are removed", removed, before)
 
@@ -98,7 +131,7 @@ async def prune_now_and_then(services: Services, first_outcome: Promise[None]) -
     await first_outcome.wait()
     while True:
         try:
-            await services.send(RETENTION, services.journal.scope, Prune("turns"))
+            await services.send(RETENTION, services.journal.scope, Prune("threads"))
         except SupervisorClosedError:
             log.debug("nothing is removed any more: the profile is being stopped")
             return

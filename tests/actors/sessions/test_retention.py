@@ -34,7 +34,13 @@ def grow_old(colleague: Colleague, days: float) -> None:
     )
     colleague.write("update outbox set updated_at = ?", then)
     colleague.write("update transitions set at = ?", then)
-    colleague.write("update threads set frontier_at = ?", then)
+    colleague.write("update threads set frontier_at = ?, updated_at = ?", then, then)
+
+
+def key_of(colleague: Colleague, message_id: str) -> str:
+    """Return the session a message was asked in."""
+    found = colleague.rows("select session_key from turns where message_id = ?", message_id)
+    return str(found[0][0])
 
 
 async def ask(colleague: Colleague, thread: str | None = None) -> str:
@@ -176,3 +182,46 @@ async def test_many_rows_go_in_many_transactions(open_colleague: Open) -> None:
         await colleague.starts()
         sql = "select count(*) from transitions where key = 'old'"
         await colleague.until(lambda: colleague.rows(sql) == [(0,)])
+
+
+async def test_session_goes_when_the_gateway_has_none_any_more(open_colleague: Open) -> None:
+    """It forgets its own after 90 days. What the gateway still has stays, with its frontier."""
+    async with open_colleague(script=Script(limits=LIMITS)) as colleague:
+        over, kept = await ask(colleague), await ask(colleague)
+        key = key_of(colleague, over)
+        kept_key = key_of(colleague, kept)
+        await colleague.stops()
+        grow_old(colleague, 120)
+        del colleague.sessions[key]
+        await colleague.starts()
+        await ask(colleague)
+        await colleague.stops()
+        await colleague.starts()
+        await colleague.until(lambda: colleague.state_of(over) is None)
+
+        rows = {row[0] for row in colleague.rows("select session_key from threads")}
+        assert key not in rows
+        assert kept_key in rows
+        again = await ask(colleague, thread=over)
+        assert colleague.gateway.orders[-1].message_id == again
+        assert "@hermes hi" in (colleague.gateway.orders[-1].context or "")
+
+
+async def test_counters_go_when_nothing_is_counted_any_more(open_colleague: Open) -> None:
+    """Of rooms and threads that rest; not those of programs, which would write on."""
+    async with open_colleague(script=Script(limits=LIMITS)) as colleague:
+        await ask(colleague)
+        colleague.posts("carol", "hello")
+        await colleague.stops()
+        grow_old(colleague, 40)
+        old = utc_text(datetime.now(UTC) - timedelta(days=40))
+        colleague.write("update ignored set last_at = ?", old)
+        for kind in ("thread", "pair"):
+            colleague.write("insert into loops values ('default', ?, 'k', 'r', 5, ?)", kind, old)
+        await colleague.starts()
+        await ask(colleague)
+        await colleague.stops()
+        await colleague.starts()
+        await colleague.until(lambda: colleague.rows("select kind from loops") == [("pair",)])
+
+        assert colleague.rows("select count(*) from ignored where last_at = ?", old) == [(0,)]
