@@ -21,7 +21,7 @@ from .tally import Tally
 __all__ = ["run"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-KILLS, GATEWAY_KILLS = 400, 100
+KILLS, GATEWAY_KILLS = 500, 100
 TELL_EVERY_S = 10.0
 EXIT_FLAW = 1
 

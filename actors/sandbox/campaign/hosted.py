@@ -31,7 +31,7 @@ REST_WITHIN_S: Final = 25.0
 LOOK_EVERY_S: Final = 0.02
 LATEST_MOMENT_S: Final = 0.25  # a question takes about so long
 BESIDE: Final = 0.3  # of the questions have another one beside them
-KILLED_AGAIN: Final = 0.5  # of the starts
+KILLED_AGAIN: Final = 0.7  # of the starts, where they come by a point that is left
 ALL_IS_WELL_AGAIN: Final = 0.5  # of the starts, as far as the server is concerned
 SLOW_DISKS: Final = (0.0, 0.0, 0.0, 0.005)  # seconds a commit waits
 
@@ -87,7 +87,7 @@ class Hosted:
         chance = self.scene.chance
         self.scene.disturb()
         is_aimed = chance.random() > 0.2  # noqa: PLR2004 - the others hit whatever is going on
-        target = self._targets.next(chance) if is_aimed else None
+        target = self._targets.next(chance) or self._targets.again(chance) if is_aimed else None
         if is_aimed:
             await self._arm(self._targets, target)
         self.scene.ask(None if target is None else target.kind)

@@ -83,17 +83,27 @@ class Targets:
                 self._known[point] = Known(count, kind, is_usual)
 
     def next(self, chance: Random) -> Target | None:
-        """Return a target; None: there is no usual point."""
-        usual = [point for point, known in self._known.items() if known.is_usual]
-        if not self._waiting:
-            self._waiting = [point for point in usual if point not in self._hit] or usual
-        if not self._waiting:
+        """Return a usual point where nobody was killed yet; None: there is none left."""
+        left = [point for point in self._usual() if point not in self._hit]
+        self._waiting = [point for point in self._waiting if point in left] or left
+        if not left:
             return None
         point = self._waiting.pop(chance.randrange(len(self._waiting)))
+        return Target(point, 1, self._known[point].kind)
+
+    def again(self, chance: Random) -> Target | None:
+        """Return any usual point, and which of its passes; None: there is none."""
+        usual = self._usual()
+        if not usual:
+            return None
+        point = chance.choice(usual)
         known = self._known[point]
         # Mostly an early pass: later ones may not come this time.
         nth = min(chance.randint(1, known.most), chance.randint(1, known.most))
-        return Target(point, nth if point in self._hit else 1, known.kind)
+        return Target(point, nth, known.kind)
+
+    def _usual(self) -> list[Point]:
+        return [point for point, known in self._known.items() if known.is_usual]
 
     def miss(self, target: Target | None) -> None:
         """Take down that nobody came by a target; None: there was none."""

@@ -9,37 +9,33 @@ POINTS = [Point(edge, place) for edge in Edge for place in ("a:1", "b:2")]
 
 
 def test_each_point_comes_once_in_a_round() -> None:
-    """And no later pass than was seen."""
+    """A point may not come at its turn; then it comes again, and nothing that was hit does."""
     targets, chance = Targets(), Random(1)  # noqa: S311 - a play
     targets.learn(((point, 3) for point in POINTS), 4, is_usual=True)
     found = [targets.next(chance) for _ in POINTS]
-    again = targets.next(chance)
+    for point in POINTS[1:]:
+        targets.strike(point)
 
     assert {each.point for each in found if each} == set(POINTS)
-    assert {(each.nth, each.kind) for each in found if each} == {(1, 4)}
-    assert again is not None
-
-
-def test_points_that_were_not_hit_come_again_first() -> None:
-    """A point may not come in one round; later passes are for those that did."""
-    targets, chance = Targets(), Random(1)  # noqa: S311 - a play
-    targets.learn(((point, 3) for point in POINTS), is_usual=True)
-    for point in POINTS[1:]:
-        targets.next(chance)
-        targets.strike(point)
-    targets.next(chance)
-    missed = targets.next(chance)
+    assert [targets.next(chance) for _ in range(2)] == [Target(POINTS[0], 1, 4)] * 2
     targets.strike(POINTS[0])
-    later = [targets.next(chance) for _ in range(20)]
+    assert targets.next(chance) is None
 
-    assert missed is not None
-    assert missed.point == POINTS[0]
-    assert {each.nth for each in later if each} > {1}
+
+def test_later_passes_are_for_points_that_come_again() -> None:
+    """And no later one than was seen."""
+    targets, chance = Targets(), Random(1)  # noqa: S311 - a play
+    targets.learn([(POINTS[0], 3)], 4, is_usual=True)
+    found = [targets.again(chance) for _ in range(40)]
+
+    assert {each.nth for each in found if each} == {1, 2, 3}
+    assert {each.point for each in found if each} == {POINTS[0]}
 
 
 def test_without_points_there_is_no_target() -> None:
     """Nothing was passed yet."""
     assert Targets().next(Random(1)) is None  # noqa: S311
+    assert Targets().again(Random(1)) is None  # noqa: S311
 
 
 def test_what_was_hit_is_counted_once() -> None:
@@ -73,5 +69,6 @@ def test_a_point_that_does_not_come_is_not_aimed_at_for_ever() -> None:
     for _ in range(MISSES):
         targets.miss(Target(POINTS[0], 1, None))
 
-    assert [targets.next(chance) for _ in range(3)] == [Target(POINTS[1], 1, None)] * 3
+    assert targets.next(chance) is None
+    assert targets.again(chance) == Target(POINTS[1], 1, None)
     assert targets.spared == [POINTS[1]]
