@@ -12,6 +12,7 @@ from .mail import MEMBERSHIP, ROOM, THREAD, Look, Retracted
 from .policy import Bots
 from .room_rules import rules_of
 from .services import Services
+from .signs import sign_again
 from .stream_events import (
     Membership,
     Mentioned,
@@ -148,6 +149,7 @@ class Reception:
         """
         if event.user_id in {None, self._services.directory.account.user_id}:
             self._services.directory.forget_room(event.room_id)
+            await sign_again(self._services, event.room_id)
             look = Look("room_changed")
             if event.membership is not None:
                 look = Look(event.membership.value, event.membership is Membership.JOINED)

@@ -189,8 +189,10 @@ class Services:
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
     own_posts: OwnPosts = field(default_factory=OwnPosts)
-    no_signs: set[str] = field(default_factory=set)
-    """Rooms in which reactions were refused: not tried again before the next start."""
+    no_signs: dict[str, str] = field(default_factory=dict)
+    """Rooms in which reactions were refused, each with the receipt of the first question it was
+    about: not tried again before something about the room has changed, or the stream is opened
+    anew; nothing tells of a right that is given."""
     lanes_open: anyio.Event = field(default_factory=anyio.Event)
     """Set when what an earlier process left is known: from then on turns go to the gateway."""
     travelling: dict[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from .mail import Refresh
 from .services import Services
 from .signage import sign_of
 
-__all__ = ["SignActor"]
+__all__ = ["SignActor", "sign_again"]
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +51,11 @@ class SignActor:
         is_shown = wanted == row.sign and (self._is_sure or wanted is None)
         if is_shown or row.room_id in self._services.no_signs:
             return
+        shown = row.sign
         try:
             if row.sign is not None and row.sign != wanted:
                 await self._react(row, row.sign, on=False)
+                shown = None
             # Before it shows: should the process end now, the row says what to take back.
             await self._journal.store.run(lambda db: turns.show(db, scope, message_id, wanted))
             if wanted is not None:
@@ -61,10 +63,29 @@ class SignActor:
             self._is_sure = True
         except RequestRefusedError as error:
             log.info("room %s takes no reactions: %s", row.room_id, error)
-            self._services.no_signs.add(row.room_id)
+            self._services.no_signs.setdefault(row.room_id, row.received_at)
+            await self._journal.store.run(lambda db: turns.show(db, scope, message_id, shown))
         except ChatError as error:
             self._is_sure = False
             log.debug("the sign on %s was not changed: %s", message_id, error)
 
     async def _react(self, row: TurnRow, emoji: str, *, on: bool) -> None:
         await self._services.server.react(row.room_id, row.message_id, emoji, on=on)
+
+
+async def sign_again(services: Services, room_id: str) -> None:
+    """Put on, and take off, what a room refused, as it may take it now; else nothing is done.
+
+    Raises:
+        StoreBusyError, StoreUnavailableError: the rows cannot be read; it is not tried again.
+    """
+    since = services.no_signs.pop(room_id, None)
+    if since is None:
+        return
+    scope = services.journal.scope
+    unsigned, signed = await services.journal.read(
+        lambda db: (turns.left_unsigned(db, scope, since), turns.left_signs(db, scope))
+    )
+    for row in [*unsigned, *signed]:
+        if row.room_id == room_id and (row.closed_at or "") >= since:
+            services.journal.on_sign(row.message_id)

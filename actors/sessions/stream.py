@@ -24,6 +24,7 @@ from .reception import Reception
 from .room_names import RoomNames
 from .roster import RosterReader
 from .services import Services
+from .signs import sign_again
 from .stream_events import StreamEvent, StreamOpened
 
 __all__ = ["StreamReader"]
@@ -124,6 +125,8 @@ class StreamReader:
             return
         # What comes from here on is complete; what was before is not.
         self._services.unseen.begin(gap)
+        for room_id in list(self._services.no_signs):
+            await sign_again(self._services, room_id)
         self._begin(event)
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):
