@@ -35,6 +35,7 @@ async def catching_up(folder: Path, rounds: int, threads: int) -> list[Figure]:
                 for room in (*ASKED_IN, dm)
             ]
             something.append(await _calls_of_start(opened, asked))
+            opened.posts("hermes", "done", room=dm)  # while it is unread it is looked at each time
     place = f"{len(ROOMS)} rooms, {threads:,} known threads"
     reads = len(ASKED_IN) + 1
     return [
