@@ -69,6 +69,10 @@ class FrameChannel:
         _raise_end(frame)
         return frame
 
+    def abandon(self) -> None:
+        """Close the socket without a goodbye, of which nobody would hear."""
+        self._connection.transport.abort()
+
     async def aclose(self) -> None:
         """Close the socket, politely for up to a second."""
         with anyio.CancelScope(shield=True):

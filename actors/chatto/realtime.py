@@ -95,6 +95,7 @@ class RealtimeStream:
             async with asyncio.timeout(self._patience_s):
                 return await self._channel.receive()
         except TimeoutError as error:
+            self._channel.abandon()
             reason = "silent"
             raise StreamLostError(reason) from error
 

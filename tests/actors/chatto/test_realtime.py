@@ -337,6 +337,23 @@ async def test_silence_for_three_heartbeats_is_a_loss() -> None:
     assert lost.reason == "silent"
 
 
+async def test_nobody_waits_for_the_goodbye_of_a_server_that_is_silent() -> None:
+    """Something between us swallows ours, too; and the loss is to be told in its time."""
+
+    async def swallow(connection: ServerConnection) -> None:
+        await talk_shortly(connection)
+        connection.transport.pause_reading()
+        await anyio.sleep(2)
+
+    async with OddStream(swallow) as url:
+        began = anyio.current_time()
+        lost = await end_of(url, Limits(heartbeat_s=0.02))
+        lasted_s = anyio.current_time() - began
+
+    assert lost.reason == "silent"
+    assert lasted_s < 0.9  # a second is what a goodbye may take
+
+
 async def test_interval_is_the_servers() -> None:
     """Ours is only for a server that names none."""
     hello = frame(hello={"heartbeat_interval_seconds": 1})
