@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Final, TypeAlias
 
 from ..sessions.errors import (
+    AnswerUnclearError,
     ChatError,
     CredentialRefusedError,
     OutcomeUnknownError,
@@ -25,6 +26,12 @@ PLAIN: Final = frozenset(
     }
 )
 """Codes that say no, for good: nothing was done, and the same call would get the same answer."""
+
+BROKEN_OFF: Final = frozenset({"canceled", "deadline_exceeded"})
+"""Codes with which Chatto says that it waits no longer; what it had begun may go on.
+
+Source: Chatto 0.4.20, cli/internal/connectapi/errors.go.
+"""
 
 TOO_LARGE: Final = "larger than configured max"
 """In the text of the one `resource_exhausted` that no waiting heals.
@@ -85,4 +92,6 @@ def error_of(failure: Failure, when_unclear: WhenUnclear) -> ChatError:
         case code if code in PLAIN:
             return RequestRefusedError(code, failure.text)
         case code:
-            return when_unclear(f"{failure.call}: {code}: {failure.text}")
+            text = f"{failure.call}: {code}: {failure.text}"
+            is_over = when_unclear is OutcomeUnknownError and code not in BROKEN_OFF
+            return AnswerUnclearError(text) if is_over else when_unclear(text)

@@ -13,6 +13,7 @@ from ...store.turns import TurnRow
 from ..runtime.backoff import backoff
 from .answering import result_of
 from .errors import (
+    AnswerUnclearError,
     ChatError,
     OutcomeUnknownError,
     RequestRefusedError,
@@ -55,6 +56,8 @@ class DeliveryActor:
         """The part that ends a question of the agent; None: it asks nothing."""
         self._tried: dict[str, int] = {}
         """By part: what the stream had shown when it was first tried."""
+        self._may_come: set[str] = set()
+        """Parts whose post broke off without an answer: it may still be on its way."""
 
     @classmethod
     async def load(cls, delivery_id: str, services: Services) -> "DeliveryActor":
@@ -134,6 +137,8 @@ class DeliveryActor:
             return await self._step(part, "refuse", Refusal("not_connected"))
         except OutcomeUnknownError as error:
             log.warning("%s may or may not be in the room: %s", part.outbox_id, error)
+            if not isinstance(error, AnswerUnclearError):
+                self._may_come.add(part.outbox_id)
             return await self._step(part, "doubt", Refusal(OUTCOME_UNKNOWN))
         return await self._step(part, "confirm", Posted(message_id))
 
@@ -145,8 +150,7 @@ class DeliveryActor:
             last: whether it is given up if it is not there.
         """
         try:
-            async with self._services.locks.of(part.room_id):
-                found = await self._find(part)
+            found = await self._find_in_time(part)
         except UnusableConnectionError as error:
             self._services.give_up(error)
             return await self._step(part, "refuse", Refusal(OUTCOME_UNKNOWN))
@@ -168,6 +172,18 @@ class DeliveryActor:
             return False
         row = await self._journal.read(lambda db: prompts.find(db, scope, question_id))
         return row is not None and row.state in {"withdrawn", "expired"}
+
+    async def _find_in_time(self, part: PartRow) -> str | None:
+        """Look for a part as long as it may still come; between two looks others may post."""
+        pauses_s = self._services.limits.late_looks_s if part.outbox_id in self._may_come else ()
+        for pause_s in (*pauses_s, None):
+            async with self._services.locks.of(part.room_id):
+                found = await self._find(part)
+            if found is not None or pause_s is None:
+                break
+            await self._journal.clock.sleep(pause_s)
+        self._may_come.discard(part.outbox_id)
+        return found
 
     async def _find(self, part: PartRow) -> str | None:
         """Read the place back; the room's lock is held, so that nobody else's post is half known.

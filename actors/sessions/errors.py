@@ -5,6 +5,7 @@ ChatError
 +-- ServerBusyError              nothing was done; the same call may succeed later
 +-- RequestRefusedError          the server's no; the same call would get the same answer
 +-- OutcomeUnknownError          a post whose answer never came; read back before repeating
+|   +-- AnswerUnclearError           an answer came: what the post does is done by now
 +-- UnusableConnectionError      no retry helps, another setting does
 +-- CredentialRefusedError   wrong password, revoked token
 +-- NotChattoError           no Chatto server at the address, or no usable address
@@ -15,6 +16,7 @@ StateUnusableError               the state file cannot be used
 """
 
 __all__ = [
+    "AnswerUnclearError",
     "ChatError",
     "CredentialRefusedError",
     "NotChattoError",
@@ -59,6 +61,10 @@ class RequestRefusedError(ChatError):
 
 class OutcomeUnknownError(ChatError):
     """A post may have been applied: its answer never came, or was no plain refusal."""
+
+
+class AnswerUnclearError(OutcomeUnknownError):
+    """The server itself answered a post, with no plain refusal: applied or not, it is over."""
 
 
 class UnusableConnectionError(ChatError):

@@ -56,6 +56,9 @@ class Limits:
     """Longest wait, in all, when the server says "later" to a post."""
     look_after_s: float = 0.5
     """Pause before a post is looked for: the server may apply it after the connection broke."""
+    late_looks_s: tuple[float, ...] = (1.5, 3.0)
+    """Pauses before further looks for a post whose connection broke: a proxy, or a busy server,
+    may hold it back for longer. Only then it is posted again."""
     first_wait_s: float = 1.0
     """First wait when the server says "later" to a post; the next ones are longer."""
     steady_after_s: float = 60.0

@@ -31,6 +31,7 @@ __all__ = ["LIMITS", "live", "state_path"]
 
 LIMITS: Final = Limits(
     busy_wait_s=10.0,
+    late_looks_s=(0.05,),
     first_wait_s=0.05,
     reconnect_first_s=0.05,
     reconnect_longest_s=0.5,

@@ -11,6 +11,7 @@ from hermes_chatto.actors.chatto.refusals import (
     is_own_text,
 )
 from hermes_chatto.actors.sessions.errors import (
+    AnswerUnclearError,
     OutcomeUnknownError,
     RequestRefusedError,
     ServerBusyError,
@@ -46,9 +47,21 @@ def test_plain_no_is_for_good(code: str) -> None:
     ],
 )
 def test_anything_else_leaves_the_outcome_open(code: str) -> None:
-    """`internal` above all: so many posts at once are answered, and few of them are in."""
-    assert type(error_of(failure(code), OutcomeUnknownError)) is OutcomeUnknownError
+    """`internal` above all: so many posts at once are answered, and few of them are in.
+
+    What the server broke off may still be on its way, as after a connection that broke.
+    """
+    broke_off = code in {"canceled", "deadline_exceeded"}
+    kind = OutcomeUnknownError if broke_off else AnswerUnclearError
+    assert type(error_of(failure(code), OutcomeUnknownError)) is kind
     assert type(error_of(failure(code), ServerUnreachableError)) is ServerUnreachableError
+
+
+def test_broken_connection_may_have_a_post_on_its_way() -> None:
+    """As our own deadline may: nobody says that it is over."""
+    broken = failure("deadline_exceeded", "nothing within 30 s", is_chattos=False)
+
+    assert type(error_of(broken, OutcomeUnknownError)) is OutcomeUnknownError
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,25 @@ class Reads(AgentFaults):
         return await super().applying(call, apply)
 
 
+class Late(AgentFaults):
+    """Applies the first post some time after nobody waits for its answer any more."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self.is_applied = anyio.Event()
+        self._is_first = True
+
+    async def applying(self, call: Call, apply: Callable[[], Awaitable[Proto]]) -> Proto:
+        if call.user_id != self.agent_id or call.name != POST or not self._is_first:
+            return await super().applying(call, apply)
+        self._is_first = False
+        await anyio.sleep(self._seconds)
+        answer = await super().applying(call, apply)
+        self.is_applied.set()
+        return answer
+
+
 def scheduled(colleague: Colleague, thread: str | None = None) -> Outgoing:
     """Return the result of a scheduled job."""
     return Outgoing(colleague.rooms["R1"], thread, WORDS, is_final=True, job_id="j1")
@@ -51,6 +70,23 @@ async def sees_all(colleague: Colleague) -> None:
     """Wait until the agent's stream has shown everything that was posted."""
     m1 = await colleague.says("alice", "@hermes there?", room="R2")
     await colleague.until_state(m1, "answered")
+
+
+async def test_a_post_that_is_applied_some_time_after_its_connection_broke_is_ours(
+    open_colleague: Open,
+) -> None:
+    """A proxy held it back, or the server was busy; nobody may read it twice."""
+    limits = Limits(first_wait_s=0.01, look_after_s=0.01, late_looks_s=(0.2, 0.8))
+    script = Script(limits=limits, edge=EdgeLimits(send_timeout_s=0.1))
+    faults = Late(0.6)
+    async with open_colleague(script=script, faults=faults) as colleague:
+        result = await colleague.desk.deliver(scheduled(colleague))
+        await faults.is_applied.wait()
+        await sees_all(colleague)
+
+        assert result.state is DeliveryState.DELIVERED
+        assert list(result.message_ids) == posted(colleague)
+        assert len(posted(colleague)) == 1
 
 
 @pytest.mark.parametrize("is_applied", [True, False], ids=["applied", "lost"])
