@@ -95,6 +95,7 @@ class DeliveryActor:
         while part.state not in {"delivered", "refused", "superseded"}:
             if part.state == "sending":
                 # The process ended under the call.
+                self._may_come.add(part.outbox_id)
                 part = await self._step(part, "doubt", Refusal("process_ended"))
             elif part.state == "uncertain":
                 part = await self._look(part, last=looks + 1 >= LOOKS)

@@ -89,6 +89,25 @@ async def test_a_post_that_is_applied_some_time_after_its_connection_broke_is_ou
         assert len(posted(colleague)) == 1
 
 
+async def test_a_post_that_is_applied_some_time_after_its_process_was_killed_is_ours(
+    open_colleague: Open,
+) -> None:
+    """The next one may be there sooner than it."""
+    script = Script(limits=Limits(late_looks_s=(0.2, 0.8)))
+    faults = Late(0.6)
+    async with open_colleague(script=script, faults=faults) as colleague:
+        m1 = await colleague.says("alice", "@hermes one")
+        sending = "select count(*) from outbox where state = 'sending'"
+        await colleague.until(lambda: colleague.rows(sending) == [(1,)])
+        await colleague.dies()
+        await colleague.starts()
+        await colleague.until_state(m1, "answered")
+        await faults.is_applied.wait()
+        await sees_all(colleague)
+
+        assert [each.in_reply_to for each in colleague.answers()].count(m1) == 1
+
+
 @pytest.mark.parametrize("is_applied", [True, False], ids=["applied", "lost"])
 @pytest.mark.parametrize("is_in_thread", [True, False], ids=["thread", "room"])
 async def test_the_same_words_of_another_process_before_are_another_post(
