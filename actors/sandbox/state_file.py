@@ -101,5 +101,7 @@ class StateFile:
             db.backup(copy)
 
     def _open(self) -> sqlite3.Connection:
-        address = f"{self.path.resolve().as_uri()}?mode=ro"
+        # Not read-only: a process that was killed in the middle of a commit leaves half of it,
+        # which whoever opens the file next has to take back.
+        address = f"{self.path.resolve().as_uri()}?mode=rw"
         return sqlite3.connect(address, uri=True, timeout=WAIT_FOR_WRITER_S)

@@ -1,5 +1,7 @@
 """The state file from outside: before it is there, while it is written, as a copy."""
 
+import shutil
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,6 +54,24 @@ def test_steps_are_read_from_where_one_was(tmp_path: Path) -> None:
     assert (step.machine, step.event, step.step) == ("turn", "receive", "received")
     assert state.steps_after(step.seq) == []
     assert [each.step for each in state.story("m1")] == ["received"]
+
+
+def test_half_a_commit_of_a_killed_process_is_taken_back(tmp_path: Path) -> None:
+    """It is in the file already, and its journal beside it."""
+    state, killed = written(tmp_path / "state.db"), tmp_path / "killed"
+    killed.mkdir()
+    db = sqlite3.connect(state.path, isolation_level=None)
+    db.execute("pragma journal_mode = delete")
+    db.execute("pragma cache_size = 1")  # pages are written before the commit
+    db.execute("begin immediate")
+    db.execute("update transitions set reason = 'half'")
+    db.execute("create table filler (x)")
+    db.executemany("insert into filler values (?)", [(bytes(4_000),)] * 50)
+    for file in (state.path, state.path.with_name("state.db-journal")):
+        shutil.copyfile(file, killed / file.name)
+    db.close()
+
+    assert StateFile(killed / "state.db").rows("select reason from transitions") == [(None,)]
 
 
 def test_a_copy_is_whole(tmp_path: Path) -> None:
