@@ -168,10 +168,12 @@ class TestThreads:
                 await colleague.says("bob", f"b{number}", thread=m1)
             told: list[str] = []
             costs: list[int] = []
+            notes: list[str] = []
             for turn in range(8):
                 before = Counter(colleague.sandbox.calls)
                 _, context = await asks(colleague, "alice", f"@hermes {turn}", thread=m1)
                 costs.append(reads(colleague, before))
+                notes += [line for line in lines_of(context) if line.startswith("(")]
                 told += [line for line in lines_of(context) if line.startswith("- Bob: b")]
 
             numbers = [int(line.removeprefix("- Bob: b")) for line in told]
@@ -179,6 +181,28 @@ class TestThreads:
             assert numbers[:25] == [*range(20), *range(125, 130)]
             assert costs[0] == 2
             assert costs[-1] == 0
+            assert notes[0] == "(at least 80 messages still to come)"
+            assert notes[-1] == "(5 messages still to come)"
+
+    async def test_a_stretch_without_news_says_only_that_there_may_be_more(
+        self, open_colleague: Open
+    ) -> None:
+        """Beyond the page that was read there is only what the session holds."""
+        async with open_colleague(context=ContextLimits(thread_lines=1)) as colleague:
+            m1, _ = await asks(colleague, "alice", "@hermes one")
+            for number in range(60):
+                await colleague.says("bob", f"b{number}", thread=m1)
+            blocks: list[list[str]] = []
+            for number in range(58):
+                _, context = await asks(colleague, "alice", f"@hermes {number}", thread=m1)
+                blocks.append(lines_of(context))
+
+            assert blocks[53] == ["- Bob: b53", "(at least 1 message still to come)"]
+            assert blocks[54] == ["- Bob: b54", "(there may be more messages still to come)"]
+            assert blocks[55:] == [[], [], []]
+            assert sorted(line for block in blocks for line in block if line[0] == "-") == sorted(
+                f"- Bob: b{number}" for number in range(60)
+            )
 
     async def test_messages_that_wait_are_turns_and_no_lines(self, open_colleague: Open) -> None:
         """Each waits its turn, and comes as a message, never as context too (handed S37)."""
