@@ -1,5 +1,6 @@
 """Which lines of a backlog are handed over now: pure arithmetic over lines in order."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ def next_slice(backlog: Sequence[Line], tail: Sequence[Line], budget: Budget) ->
     ahead = list(tail[-AHEAD:])
     waiting = _without(backlog, ahead)
     if not _fits(waiting, ahead, budget):
-        ahead = _newest_fitting(ahead, _left_for_newest(backlog, budget), budget.characters)
+        ahead = _newest_beside(backlog, ahead, budget)
         waiting = _without(backlog, ahead)
     rest = budget.characters - sum(len(line.text) for line in ahead)
     oldest = _fitting(waiting, budget.lines, rest, budget.characters)
@@ -102,15 +103,14 @@ def _fits(waiting: Sequence[Line], ahead: Sequence[Line], budget: Budget) -> boo
     return len(waiting) <= budget.lines and characters <= budget.characters
 
 
-def _left_for_newest(backlog: Sequence[Line], budget: Budget) -> int:
-    """Return how many characters the newest lines may have beside the first of the backlog."""
+def _newest_beside(backlog: Sequence[Line], tail: Sequence[Line], budget: Budget) -> list[Line]:
+    """Return the newest lines that fit, and leave the first of the backlog what it needs."""
     first = len(backlog[0].text) if backlog else 0
     half = budget.characters // 2
-    return half if first > budget.characters else min(half, budget.characters - first)
-
-
-def _newest_fitting(ahead: Sequence[Line], characters: int, most: int) -> list[Line]:
-    return _fitting(list(reversed(ahead)), AHEAD, characters, most)[::-1]
+    rest = half if first > budget.characters else min(half, budget.characters - first)
+    # One over the budget is shortened to half of it, never to less: then it comes by itself.
+    most = budget.characters if rest == half else sys.maxsize
+    return _fitting(list(reversed(tail)), AHEAD, rest, most)[::-1]
 
 
 def _fitting(lines: Sequence[Line], count: int, characters: int, most: int) -> list[Line]:

@@ -81,6 +81,25 @@ async def test_a_clean_slate_before_the_first_question_is_clean(open_colleague: 
         assert "root" not in (told or "")
 
 
+async def test_a_lost_state_file_makes_no_news_of_the_agents_own_answers(
+    open_colleague: Open,
+) -> None:
+    """The transcript names questions only; an answer is known by the question it points at."""
+    async with open_colleague() as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        await colleague.says("hermes", "nightly build: 2 failed", thread=m1)
+        await asks(colleague, "alice", "@hermes two", thread=m1)
+        await colleague.stops()
+        for file in colleague.state_path.parent.glob("state.db*"):
+            file.unlink()
+        await colleague.starts()
+        _, first = await asks(colleague, "alice", "@hermes three", thread=m1)
+        _, second = await asks(colleague, "alice", "@hermes four", thread=m1)
+
+        assert lines_of(first) == ["- Hermes (this bot): nightly build: 2 failed"]
+        assert second is None
+
+
 async def test_a_long_root_leaves_room_for_the_rest(open_colleague: Open) -> None:
     """It has half of the characters at most."""
     context = ContextLimits(characters=600)
