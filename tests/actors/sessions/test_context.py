@@ -6,8 +6,13 @@ import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.scripted_gateway import Session
+from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import ContextLimits, Policy
+
+from .gaps import READ
+from .test_edits import SlowAgent
 
 READS = (
     "RoomService/GetRoomEventsAround",
@@ -383,13 +388,18 @@ class TestRooms:
     async def test_only_the_newest_twenty_and_no_thread_replies(
         self, open_colleague: Open
     ) -> None:
-        """Thread replies are not the room's; an echo is, once."""
+        """Thread replies are not the room's; an echo is, once. Who came and left is no line."""
         async with open_colleague() as colleague:
             roots = [await colleague.says("bob", f"b{number}") for number in range(30)]
             await colleague.says("bob", "inside", thread=roots[0])
+            colleague.posts("bob", "inside and shown", thread=roots[0], echo=True)
+            world = colleague.sandbox.world
+            dave = colleague.sandbox.add_account("dave")
+            Membership(world).join(dave, world.rooms.require(colleague.rooms["R1"]))
             _, context = await asks(colleague, "alice", "@hermes?")
 
-            assert lines_of(context) == [f"- Bob: b{number}" for number in range(10, 30)]
+            newest = [f"- Bob: b{number}" for number in range(11, 30)]
+            assert lines_of(context) == [*newest, "- Bob: inside and shown"]
 
     async def test_the_thread_under_an_opening_message_starts_seeded(
         self, open_colleague: Open
@@ -414,6 +424,30 @@ class TestRooms:
             await colleague.until_state(m2, "answered")
 
             assert colleague.gateway.orders[-1].reply_to_id is None
+
+    @pytest.mark.parametrize("is_slow", [False, True])
+    async def test_a_target_that_is_forbidden_or_slow_costs_the_pointer_only(
+        self, open_colleague: Open, *, is_slow: bool
+    ) -> None:
+        """The room block is there, and the answer comes (handed S26)."""
+        agent = SlowAgent()
+        context = ContextLimits(pointer_wait_s=0.1)
+        async with open_colleague(agent=agent, context=context) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow")
+            await colleague.until_state(m1, "processing")
+            x1 = await colleague.says("bob", "the target", thread=m1)
+            m2 = await colleague.says("alice", "@hermes still valid?", thread=m1, reply_to=x1)
+            await colleague.until_state(m2, "queued")
+            if is_slow:
+                colleague.faults.delays[READ] = 30.0
+            else:
+                colleague.faults.refused[READ] = Code.PERMISSION_DENIED
+            agent.go.set()
+            await colleague.until_state(m2, "answered")
+
+            order = colleague.gateway.orders[-1]
+            assert (order.reply_to_id, order.reply_to_text) == (None, None)
+            assert lines_of(order.context) == ["- Bob: the target"]
 
 
 class TestDirectConversations:
