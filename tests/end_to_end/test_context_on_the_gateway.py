@@ -128,7 +128,7 @@ async def test_the_prompts_hold_the_thread_each_line_once(talk: Talk) -> None:
         await everybody_posts(talk, root)
         hidden = [await talk.question(root)]
         await everybody_posts(talk, root)
-        hidden.append(await talk.question(root, login="bob"))
+        hidden.append(await talk.question(root))
         await talk.post(OWNER, root)
         await talk.starts()
         for message_id in hidden:
