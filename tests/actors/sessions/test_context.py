@@ -348,9 +348,12 @@ class TestThreads:
                 "- Hermes (this bot): done: /status",
             ]
 
-    async def test_without_a_window_nothing_is_read(self, open_colleague: Open) -> None:
+    @pytest.mark.parametrize("limits", [{"thread_lines": 0}, {"characters": 0}])
+    async def test_without_a_window_nothing_is_read(
+        self, open_colleague: Open, limits: dict[str, int]
+    ) -> None:
         """A limit of 0: no block, no read, the frontier moves to the trigger."""
-        async with open_colleague(context=ContextLimits(thread_lines=0)) as colleague:
+        async with open_colleague(context=ContextLimits(**limits)) as colleague:
             m1 = await colleague.says("alice", "root")
             before = Counter(colleague.sandbox.calls)
             m2, context = await asks(colleague, "alice", "@hermes?", thread=m1)

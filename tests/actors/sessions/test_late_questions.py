@@ -139,3 +139,33 @@ async def test_a_question_by_an_edit_before_where_a_blind_pass_is_brings_nothing
 
         assert sorted(told(colleague)) == sorted(said(20, but=99))
         assert colleague.rows("select state from threads") == [("seeded",)]
+
+
+async def test_a_question_by_an_edit_does_not_move_a_frontier_back(
+    open_colleague: Open,
+) -> None:
+    """The time of a frontier among deleted lines is that of an older one; its place counts."""
+    small = ContextLimits(thread_lines=1, page_rows=13)
+    async with open_colleague(policy=POLICY, context=small) as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        for number in range(3):
+            await asks(colleague, "alice", f"@hermes one and {number}", thread=m1)
+        ids: list[str] = []
+        for number in range(9):
+            colleague.clock.ahead_s += 0.01
+            ids.append(await colleague.says("bob", f"b{number}", thread=m1))
+        await asks(colleague, "alice", "@hermes two", thread=m1)
+        for message_id in ids[1:4]:
+            await colleague.deletes("bob", message_id)
+        await asks(colleague, "alice", "@hermes three", thread=m1)
+        assert colleague.rows("select frontier_id, state from threads") == [(ids[6], "behind")]
+        await colleague.edits("bob", ids[5], "@hermes b5?")
+        await colleague.until_state(ids[5], "answered")
+        ((frontier, state),) = colleague.rows("select frontier_id, state from threads")
+        last = colleague.answers()[-2].message_id
+        await colleague.stops()
+        await colleague.starts()
+        _, four = await asks(colleague, "alice", "@hermes four", thread=m1)
+
+        assert (frontier, state) == (last, "seeded")
+        assert four is None
