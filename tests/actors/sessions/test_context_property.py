@@ -65,10 +65,12 @@ class Talk:
 
 @dataclass
 class Play:
-    """One thread, and everything that happened in it."""
+    """One thread, or one group, and everything that happened in it."""
 
     stage: Colleague
+    room: str
     root: str
+    """Of the thread; empty in a direct conversation."""
     window: int
     talks: list[Talk] = field(default_factory=lambda: [Talk(None)])
     ids: list[str] = field(default_factory=list)
@@ -123,7 +125,7 @@ class Play:
         self.number += 1
         word = f"w{self.number}"
         self.stage.clock.ahead_s += APART_S
-        message_id = self.stage.posts(who, f"{body}{word}", thread=self.root)
+        message_id = self.stage.posts(who, f"{body}{word}", room=self.room, thread=self.root)
         self.words[message_id] = word
         if not body:
             self.ids.append(message_id)
@@ -239,7 +241,7 @@ class Play:
         """Let a person ask for a new conversation."""
         if not self.talk.triggers:
             return
-        command = await self.stage.says("alice", "@hermes /new", thread=self.root)
+        command = await self.stage.says("alice", "@hermes /new", room=self.room, thread=self.root)
         self.commands.add(command)
         await self.stage.until_state(command, "bypassed")
         sql = "select count(*) from outbox where turn_id = ? and state = 'delivered'"
@@ -270,10 +272,14 @@ class Play:
     # --- what should have been told -----------------------------------------------------------
 
     def rows(self) -> list[Message]:
-        """Return the replies that are on the server now, oldest first."""
+        """Return the messages that are there now, a root apart, oldest first."""
         log, ids = self.stage.sandbox.world.log, self.stage.ids.values()
         rows = [row for user_id in ids for row in log.messages_by(user_id)]
-        there = [row for row in rows if row.thread_root_id == self.root and not row.is_deleted]
+        there = [
+            row
+            for row in rows
+            if (row.room.id, row.thread_root_id, row.is_deleted) == (self.room, self.root, False)
+        ]
         return sorted(there, key=lambda row: row.sequence)
 
     def check(self) -> None:
@@ -324,7 +330,10 @@ def _word_of(body: str) -> str:
 
 
 @given(
-    steps=STEPS, window=st.sampled_from([1, 2, 5, 20]), page_rows=st.sampled_from([13, 23, 101])
+    steps=STEPS,
+    window=st.sampled_from([1, 2, 5, 20]),
+    page_rows=st.sampled_from([13, 23, 101]),
+    is_thread=st.booleans(),
 )
 @settings(
     max_examples=8,
@@ -334,24 +343,30 @@ def _word_of(body: str) -> str:
 )
 @pytest.mark.timeout(240)
 async def test_what_is_told_is_what_the_session_lacks_each_once(
-    steps: list[tuple[str, str, int]], window: int, page_rows: int
+    steps: list[tuple[str, str, int]], window: int, page_rows: int, *, is_thread: bool
 ) -> None:
-    """S11, S13, S17: nothing skipped, nothing repeated, whatever happens in between."""
-    await play_all(steps, window, page_rows)
+    """S11, S13, S17: nothing skipped, nothing repeated, whatever happens in between.
 
-
-async def play_all(steps: list[tuple[str, str, int]], window: int, page_rows: int) -> None:
-    """Play in a thread of its own, drain what is left, and compare."""
+    In a thread, or in a direct conversation of several people.
+    """
     with tempfile.TemporaryDirectory() as folder:
         context = ContextLimits(thread_lines=window, page_rows=page_rows)
         async with colleague(Path(folder), policy=POLICY, context=context, limits=QUICK) as stage:
-            root = await stage.says("alice", "root")
-            play = Play(stage, root, window)
-            for step in steps:
-                await play.step(*step)
-            for _ in range(DRAINED_AFTER):
-                await play.ask("alice")
-                if stage.rows("select state from threads") == [("seeded",)]:
-                    break
+            room, root = stage.rooms["R1"], ""
+            if is_thread:
+                root = await stage.says("alice", "root")
+            else:
+                room = await stage.opens_dm("alice", "bob", "carol")
+            await play_all(Play(stage, room, root, window), steps)
 
-            play.check()
+
+async def play_all(play: Play, steps: Sequence[tuple[str, str, int]]) -> None:
+    """Play, drain what is left, and compare."""
+    for step in steps:
+        await play.step(*step)
+    for _ in range(DRAINED_AFTER):
+        await play.ask("alice")
+        if play.stage.rows("select state from threads") == [("seeded",)]:
+            break
+
+    play.check()
