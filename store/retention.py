@@ -31,10 +31,11 @@ TURNS = """
                    where p.turn_id = t.message_id and p.scope = t.scope
                      and (p.state in ('pending', 'sending', 'uncertain')
                           or p.updated_at >= :before))
-           -- its session holds it behind the frontier: it would be told as news
+           -- its session holds it, or its answer, behind the frontier: it would be told as news
            or exists (select 1 from threads as h
                       where h.session_key = t.session_key and h.scope = t.scope
-                        and (h.frontier_at is null or t.posted_at >= h.frontier_at))
+                        and (h.frontier_id is null or t.posted_at >= h.frontier_at
+                             or t.closed_at >= h.frontier_at))
            -- it says whose follow-ups count
            or t.lane_order = (select l.lane_order from turns as l
                               where l.session_key = t.session_key and l.scope = t.scope

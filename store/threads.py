@@ -23,7 +23,7 @@ class ThreadRow(NamedTuple):
     frontier_id: str | None
     """Message up to which the session holds it; None: not known, or nothing yet."""
     frontier_at: str | None
-    """The server's time of that message."""
+    """The server's time of that message; of `blind_until_id` while a blind pass is under way."""
     ahead_ids: str
     """Messages behind the frontier that were handed over ahead of it, as a JSON list."""
     owed_ids: str

@@ -252,11 +252,20 @@ def not_closed(db: Database, scope: str) -> list[TurnRow]:
     return fetch_all(db, TurnRow, "turns", where, (scope,))
 
 
-def last_answered(db: Database, scope: str, session_key: str) -> TurnRow | None:
-    """Return the newest turn of a session key that was answered, or None."""
+def last_answered(
+    db: Database, scope: str, session_key: str, *, until: str | None = None
+) -> TurnRow | None:
+    """Return the newest turn of a session key that was answered, or None.
+
+    Args:
+        db: the state file.
+        scope: the profile.
+        session_key: the gateway's key.
+        until: the latest time its message was posted; None: any.
+    """
     # The list of states stands like this in the index `turns_answered`, or SQLite walks the lane.
     where = (
         "scope = ? and session_key = ? and state in ('answered', 'silent') "
-        "order by lane_order desc"
+        "and (? is null or posted_at <= ?) order by lane_order desc"
     )
-    return fetch_one(db, TurnRow, "turns", where, (scope, session_key))
+    return fetch_one(db, TurnRow, "turns", where, (scope, session_key, until, until))

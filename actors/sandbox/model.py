@@ -26,7 +26,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, cast
 
-__all__ = ["Reply", "Request", "Script", "ScriptedModel", "ToolCall", "echo", "reply_to"]
+__all__ = [
+    "NEW_MESSAGE",
+    "Reply",
+    "Request",
+    "Script",
+    "ScriptedModel",
+    "ToolCall",
+    "echo",
+    "reply_to",
+]
 
 MODEL: Final = "scripted"
 CONTEXT_TOKENS: Final = 200_000

@@ -12,8 +12,8 @@ from .slicing import AHEAD
 
 __all__ = ["Backlog", "BacklogReader", "Conversation", "Window"]
 
-PAGE_ROWS = 101  # 50 rows behind the anchor at least; an answer of some 50 KB
 TAIL_ROWS = 41  # 20 rows before the trigger, so that five lines are among them
+MOST_ROWS = 2_000  # of a backlog whose beginning nothing marks; twenty reads
 SPARE_ROWS = 10  # rows that are no line (joins, tombstones, what is held) on top of a window
 
 
@@ -53,9 +53,13 @@ class Backlog:
     tail: Sequence[Line]
     """Of the five newest lines before the trigger those that it lacks."""
     is_whole: bool
-    """Whether it was read up to the trigger."""
+    """Whether it was read up to the trigger, or to the end where the trigger does not come."""
+    has_trigger: bool
+    """Whether the trigger was met: it does not lie before the frontier."""
     last_row_id: str | None
     """The last row before the trigger that was looked at; None: there was none."""
+    ahead_ids: frozenset[str]
+    """Of what was handed over ahead what lies behind the trigger: it was found late."""
     is_end: bool
     """Whether nothing was posted after the trigger when it was read."""
 
@@ -66,6 +70,9 @@ class BacklogReader:
     def __init__(self, services: Services) -> None:
         """Use what the actors of the profile share."""
         self._services = services
+        self._page_rows = services.context.page_rows
+        # Whatever it holds lies behind the frontier: half of a page lies before the trigger then.
+        self._tail_rows = min(TAIL_ROWS, (self._page_rows - 1) // 2)
 
     async def window(self, talk: Conversation, trigger_id: str, size: int) -> Window:
         """Read the newest messages before a trigger.
@@ -102,29 +109,48 @@ class BacklogReader:
         Raises:
             ChatError: the server could not be read.
         """
-        page = await self._page(talk.place, frontier_id, PAGE_ROWS)
+        page = await self._page(talk.place, frontier_id, self._page_rows)
         if page is None:
             return None
         return await self._backlog(talk, page, page.rows[page.anchor + 1 :], trigger_id)
 
     async def from_start(self, talk: Conversation, trigger_id: str) -> Backlog:
         """Read a thread or conversation from its beginning. Raises: ChatError."""
-        page = await self._services.server.first_page(talk.place, PAGE_ROWS)
+        page = await self._services.server.first_page(talk.place, self._page_rows)
         self._services.directory.note_people(page.people)
         return await self._backlog(talk, page, page.rows, trigger_id)
 
-    async def since(self, talk: Conversation, moment: datetime, trigger_id: str) -> Backlog:
-        """Read back from a trigger to a moment, where no row marks the frontier any more.
+    async def since(
+        self, talk: Conversation, frontier_id: str, moment: datetime, trigger_id: str
+    ) -> Backlog:
+        """Read what was posted since a frontier's moment, where no row marks it any more.
 
-        Rows of that very moment come again. Raises: ChatError.
+        Other rows of that millisecond come again. Costs a read for each hundred rows.
+
+        Raises: ChatError.
         """
-        page = await self._page(talk.place, trigger_id, 2 * PAGE_ROWS)
-        rows = _before(page) if page else ()
-        newer = [row for row in rows if row.message is None or row.message.created_at >= moment]
-        shown = await self._lines(talk, newer)
-        lines = [line for line in shown if line.message_id not in talk.ahead_ids]
-        last = rows[-1].row_id if rows else None
-        return Backlog(lines, lines[-AHEAD:], is_whole=True, last_row_id=last, is_end=False)
+        read = await self._services.server.newest_messages(
+            talk.place, since=moment, most=MOST_ROWS
+        )
+        newer = [
+            message
+            for message in read
+            if message.created_at >= moment and message.message_id != frontier_id
+        ]
+        ids = [message.message_id for message in newer]
+        until = ids.index(trigger_id) if trigger_id in ids else len(ids)
+        held = await self._held(talk, newer[:until])
+        lacked = (message for message in newer[:until] if message.message_id not in held)
+        lines = await self.show(talk.place, _once(lacked))
+        return Backlog(
+            lines=[line for line in lines if line.message_id not in talk.ahead_ids],
+            tail=[line for line in lines[-AHEAD:] if line.message_id not in talk.ahead_ids],
+            is_whole=True,
+            has_trigger=trigger_id in ids,
+            last_row_id=ids[until - 1] if until else None,
+            ahead_ids=_behind(talk.ahead_ids, ids, until, is_all=True),
+            is_end=until == len(ids) - 1,
+        )
 
     async def _backlog(
         self, talk: Conversation, page: Page, rows: Sequence[TimelineRow], trigger_id: str
@@ -135,13 +161,15 @@ class BacklogReader:
         lines = await self._lines(talk, rows[:until])
         tail = lines
         if not is_whole:
-            newest = await self._page(talk.place, trigger_id, TAIL_ROWS)
+            newest = await self._page(talk.place, trigger_id, self._tail_rows)
             tail = await self._lines(talk, _before(newest) if newest else ())
         return Backlog(
             lines=[line for line in lines if line.message_id not in talk.ahead_ids],
             tail=[line for line in tail[-AHEAD:] if line.message_id not in talk.ahead_ids],
             is_whole=is_whole,
+            has_trigger=trigger_id in ids,
             last_row_id=ids[until - 1] if until else None,
+            ahead_ids=_behind(talk.ahead_ids, ids, until, is_all=not page.has_newer),
             is_end=is_whole and not page.has_newer and until >= len(ids) - 1,
         )
 
@@ -154,7 +182,7 @@ class BacklogReader:
     async def _lines(self, talk: Conversation, rows: Sequence[TimelineRow]) -> list[Line]:
         """Show the rows that are messages and that the session does not hold."""
         messages = [row.message for row in rows if row.message is not None]
-        held = await self._held(talk, [message.message_id for message in messages])
+        held = await self._held(talk, messages)
         shown = _once(message for message in messages if message.message_id not in held)
         return await self.show(talk.place, shown)
 
@@ -174,8 +202,9 @@ class BacklogReader:
             for message in messages
         ]
 
-    async def _held(self, talk: Conversation, ids: Sequence[str]) -> frozenset[str]:
+    async def _held(self, talk: Conversation, messages: Sequence[Message]) -> frozenset[str]:
         """Return which messages the session holds: its turns and its answers."""
+        ids = [message.message_id for message in messages]
         if not ids:
             return frozenset()
         scope = self._services.journal.scope
@@ -187,10 +216,18 @@ class BacklogReader:
             )
         )
         held = rows | posts
-        if talk.asks_transcript:
-            unclear = [id_ for id_ in ids if id_ not in held]
-            held |= await self._services.gateway.held_by_transcript(key, unclear)
-        return held
+        return held | await self._in_transcript(talk, messages) if talk.asks_transcript else held
+
+    async def _in_transcript(
+        self, talk: Conversation, messages: Sequence[Message]
+    ) -> frozenset[str]:
+        """Return which messages are in the transcript; an answer is known by its question."""
+        own_id = self._services.directory.account.user_id
+        own = [message for message in messages if message.author_id == own_id]
+        asked = {message.in_reply_to for message in own if message.in_reply_to is not None}
+        ids = {message.message_id for message in messages} | asked
+        held = await self._services.gateway.held_by_transcript(talk.session_key, sorted(ids))
+        return held | {message.message_id for message in own if message.in_reply_to in held}
 
 
 def _replies(page: Page, place: Place) -> Sequence[TimelineRow]:
@@ -202,6 +239,13 @@ def _before(page: Page) -> Sequence[TimelineRow]:
     """Return the stretch before the row a page was read around, without a thread's root."""
     first = 1 if page.reply_count is not None else 0
     return page.rows[first : page.anchor]
+
+
+def _behind(
+    ahead_ids: frozenset[str], ids: Sequence[str], until: int, *, is_all: bool
+) -> frozenset[str]:
+    """Return which of these lie behind a place in a list of rows that may have an end."""
+    return ahead_ids & frozenset(ids[until:]) if is_all else ahead_ids - frozenset(ids[:until])
 
 
 def _older(page: Page, replies: Sequence[TimelineRow]) -> int | None:

@@ -15,10 +15,11 @@ from .backlog import Backlog, BacklogReader, Conversation
 from .errors import ChatError
 from .facts import Message, Person, Place, RoomKind
 from .inert import quotable_name, quotable_text
-from .lines import Block, Header, Line, shorten
+from .lines import Block, Header, Line
+from .policy import ContextLimits
 from .room_rules import context_of
 from .services import Services
-from .slicing import Budget, newest, next_slice
+from .slicing import Budget, beginning, newest, next_slice
 from .turn import TurnActor
 
 __all__ = ["Brief", "Briefing", "Pointer"]
@@ -66,16 +67,30 @@ class Brief:
     themselves."""
     blind_until_id: str | None = None
     """How far a blind pass has got afterwards; None: it is over, or there is none."""
+    is_end: bool = False
+    """Whether a read found the trigger to be the end: nothing was posted after it."""
     told: frozenset[str] = frozenset()
     """Posts that came by on the stream and that the session holds afterwards."""
     all_until: int = 0
     """Number of the post up to which it holds everything; 0: not known."""
+    gap: int = 0
+    """The newest gap in the stream of which nothing is missing afterwards."""
     pointer: Pointer | None = None
 
     @property
     def reason(self) -> str | None:
         """Say in a transition how much is told, never what; None: nothing."""
         return f"{self.line_count} lines" if self.line_count else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    """Questions before the frontier that others overtook."""
+
+    lines: Sequence[Line]
+    """Those that never ran and are told now."""
+    later_ids: frozenset[str]
+    """Those that still wait, or do not fit."""
 
 
 class Briefing:
@@ -107,19 +122,37 @@ class Briefing:
         room = services.directory.known_room(room_id)
         # One lane is one room: what holds in it holds for every turn of the lane.
         self._limits = context_of(room, services.policy, services.context)
-        noted = services.unseen.count
+        owed = await self._owed(turn, thread)
+        self._limits = _less(self._limits, owed.lines)
+        noted, gap = services.unseen.count, services.unseen.gap
         brief = await self._conversation(turn, thread)
-        if thread.owed_ids != "[]" and self._limits.thread_lines > 0:
-            brief = await self._with_owed(turn, thread, brief)
-        if brief.drained:
-            posts = self._services.unseen.of(turn.row.room_id, turn.row.thread_root_id).ids
-            trigger_id = turn.row.message_id
-            until = posts.index(trigger_id) + 1 if trigger_id in posts else 0
-            brief = replace(brief, told=frozenset(posts[:until]))
-        # Only a read that found the trigger to be the end tells about posts that were not kept.
-        all_until = noted if brief.all_until else 0
         pointer = await self._pointer(turn)
-        return replace(brief, all_until=all_until, pointer=pointer)
+        return replace(
+            brief,
+            context=_before(Block(_header(turn), owed.lines, None, ()), brief.context),
+            line_count=brief.line_count + len(owed.lines),
+            owed_ids=owed.later_ids,
+            told=self._told(turn) if brief.drained else frozenset(),
+            # Only a read that found the trigger to be the end tells of posts that were not kept.
+            all_until=noted if brief.is_end else 0,
+            gap=gap if self._closes_gap(turn, brief) else thread.gap,
+            pointer=pointer,
+        )
+
+    def _told(self, turn: TurnActor) -> frozenset[str]:
+        """Return the posts of the stream that a session holds which holds all up to a trigger."""
+        posts = self._services.unseen.of(turn.row.room_id, turn.row.thread_root_id)
+        is_there = turn.row.message_id in posts.numbers
+        return frozenset([*posts.before(turn.row.message_id), turn.row.message_id] * is_there)
+
+    def _closes_gap(self, turn: TurnActor, brief: Brief) -> bool:
+        """Tell whether nothing that a gap hid is missing any more.
+
+        What was posted behind a trigger that the gap hid as well came by on no stream.
+        """
+        row, unseen = turn.row, self._services.unseen
+        is_heard = unseen.has_heard(row.room_id, row.thread_root_id, row.message_id)
+        return brief.drained and (brief.is_end or is_heard)
 
     async def _conversation(self, turn: TurnActor, thread: ThreadRow) -> Brief:
         is_late = thread.frontier_at is not None and turn.row.posted_at < thread.frontier_at
@@ -134,9 +167,16 @@ class Briefing:
             case "fresh":
                 return await self._beginning(turn, thread)
             case "seeded":
-                return _reach(turn)
+                return replace(_reach(turn), ahead_ids=self._ahead_of(turn, thread))
             case _:
                 return await self._slice(turn, thread)
+
+    def _ahead_of(self, turn: TurnActor, thread: ThreadRow) -> frozenset[str]:
+        """Return what was handed over ahead and lies behind a trigger that is found late."""
+        posts = self._services.unseen.of(turn.row.room_id, turn.row.thread_root_id)
+        if turn.row.message_id not in posts.numbers:
+            return _ahead(thread)
+        return _ahead(thread) & posts.numbers.keys() - set(posts.before(turn.row.message_id))
 
     async def _room(self, turn: TurnActor, thread: ThreadRow) -> Brief:
         """Tell a new session what was said in the room before; once."""
@@ -154,17 +194,16 @@ class Briefing:
         size = self._limits.thread_lines
         talk = self._talk(thread, turn.place)
         window = await self._reader.window(talk, turn.row.message_id, size)
-        half = self._limits.characters // 2
-        root = [shorten(window.root, half)] if window.root else []
-        rest = self._limits.characters - sum(len(line.text) for line in root)
-        kept = newest(window.lines, Budget(size, rest))
-        left_out = None if window.older is None else window.older + kept.left
-        block = Block(_header(turn), root, _note(left_out, "left out"), kept.newest)
+        budget = Budget(size, self._limits.characters)
+        root, kept = beginning(window.root, window.lines, budget)
+        left_out = (window.older or 0) + kept.left
+        note = _note(left_out, "left out", is_all=window.older is not None)
+        block = Block(_header(turn), root, note, kept.newest)
         return replace(
             _reach(turn),
             context=_text(block),
             line_count=_count(block),
-            all_until=int(window.is_end),
+            is_end=window.is_end,
         )
 
     async def _slice(self, turn: TurnActor, thread: ThreadRow) -> Brief:
@@ -172,37 +211,41 @@ class Briefing:
         backlog = await self._backlog(turn, thread)
         budget = Budget(self._limits.thread_lines, self._limits.characters)
         cut = next_slice(backlog.lines, backlog.tail, budget)
-        left = cut.left if backlog.is_whole else None
-        block = Block(_header(turn), cut.oldest, _note(left, "still to come"), cut.newest)
+        note = _note(cut.left, "still to come", is_all=backlog.is_whole)
+        block = Block(_header(turn), cut.oldest, note, cut.newest)
         told = replace(_reach(turn), context=_text(block), line_count=_count(block))
-        if left == 0:
-            return replace(told, all_until=int(backlog.is_end))
         position, moment = _position(cut.oldest, backlog, thread)
-        ahead = frozenset(line.message_id for line in cut.newest) | _ahead(thread)
+        if cut.left == 0 and backlog.is_whole:
+            told = replace(told, is_end=backlog.is_end, ahead_ids=backlog.ahead_ids)
+            last_id = None if backlog.has_trigger else backlog.last_row_id or position
+            # One that lies before the frontier after all does not move it back.
+            return replace(told, frontier_id=last_id, frontier_at=moment) if last_id else told
         is_blind = thread.state == "blind"
         return replace(
             told,
             drained=False,
             frontier_id=None if is_blind else position,
-            frontier_at=None if is_blind else moment,
+            frontier_at=moment,
             blind_until_id=position if is_blind else None,
-            ahead_ids=ahead,
+            ahead_ids=frozenset(line.message_id for line in cut.newest) | _ahead(thread),
         )
 
     async def _backlog(self, turn: TurnActor, thread: ThreadRow) -> Backlog:
         talk, trigger_id = self._talk(thread, turn.place), turn.row.message_id
         anchor = thread.blind_until_id if thread.state == "blind" else thread.frontier_id
-        backlog = await self._reader.after(talk, anchor, trigger_id) if anchor else None
-        if backlog is not None:
-            return backlog
-        if thread.frontier_at is not None:
+        if anchor is None:
+            return await self._reader.from_start(talk, trigger_id)
+        backlog = await self._reader.after(talk, anchor, trigger_id)
+        if backlog is None and thread.frontier_at is not None:
             moment = datetime.fromisoformat(thread.frontier_at)
-            return await self._reader.since(talk, moment, trigger_id)
-        return await self._reader.from_start(talk, trigger_id)
+            return await self._reader.since(talk, anchor, moment, trigger_id)
+        return backlog or await self._reader.from_start(talk, trigger_id)
 
-    async def _with_owed(self, turn: TurnActor, thread: ThreadRow, brief: Brief) -> Brief:
-        """Put first what others overtook while it waited, and what then never ran."""
+    async def _owed(self, turn: TurnActor, thread: ThreadRow) -> _Owed:
+        """Read what others overtook while it waited, and what then never ran; it comes first."""
         scope, ids = self._services.journal.scope, json.loads(thread.owed_ids)
+        if not ids or self._limits.thread_lines == 0:
+            return _Owed((), frozenset(ids))
         rows = await self._services.journal.read(lambda db: turns.find_all(db, scope, ids))
         never_ran = [id_ for id_, row in rows.items() if row.state in NEVER_RAN]
         waiting = {id_ for id_, row in rows.items() if row.state == "queued"}
@@ -212,16 +255,11 @@ class Briefing:
             read = await self._services.server.read_messages(room_id, never_ran[:READ_AT_ONCE])
             in_order = sorted(read, key=lambda message: message.created_at)
             lines = await self._reader.show(turn.place, in_order)
-        budget = Budget(self._limits.thread_lines, self._limits.characters // 2)
-        told = next_slice(lines, (), budget).oldest
+        half = Budget(-(-self._limits.thread_lines // 2), self._limits.characters // 2)
+        told = next_slice(lines, (), half).oldest
         shown = {line.message_id for line in lines} - {line.message_id for line in told}
         late = shown.union(never_ran[READ_AT_ONCE:])
-        return replace(
-            brief,
-            context=_before(Block(_header(turn), told, None, ()), brief.context),
-            line_count=brief.line_count + len(told),
-            owed_ids=frozenset(waiting | late) - {turn.row.message_id},
-        )
+        return _Owed(told, frozenset(waiting | late) - {turn.row.message_id})
 
     def _talk(self, thread: ThreadRow, place: Place) -> Conversation:
         return Conversation(
@@ -271,7 +309,7 @@ def _reach(turn: TurnActor) -> Brief:
 def _stay(thread: ThreadRow) -> Brief:
     """Leave the thread where it stands: the trigger lies before its frontier."""
     return Brief(
-        drained=thread.state != "behind",
+        drained=thread.state == "seeded",
         frontier_id=thread.frontier_id,
         frontier_at=thread.frontier_at,
         ahead_ids=_ahead(thread),
@@ -299,12 +337,25 @@ def _header(turn: TurnActor) -> Header:
     return Header.CONVERSATION if turn.place.kind is RoomKind.DIRECT else Header.THREAD
 
 
-def _note(count: int | None, what: str) -> str | None:
+def _note(count: int, what: str, *, is_all: bool) -> str | None:
+    """Say how many messages are not shown; where they were not all counted, so much of it."""
     if count == 0:
-        return None
-    if count is None:
-        return f"more messages {what}"
-    return f"{count} message{'' if count == 1 else 's'} {what}"
+        return None if is_all else f"there may be more messages {what}"
+    at_least = "" if is_all else "at least "
+    return f"{at_least}{count} message{'' if count == 1 else 's'} {what}"
+
+
+def _less(limits: ContextLimits, lines: Sequence[Line]) -> ContextLimits:
+    """Return what is left of the limits beside some lines; a limit of nothing means no block."""
+    if limits.characters == 0:
+        return replace(limits, thread_lines=0, room_lines=0)
+    if not lines:
+        return limits
+    return replace(
+        limits,
+        thread_lines=max(limits.thread_lines - len(lines), 1),
+        characters=limits.characters - sum(len(line.text) for line in lines),
+    )
 
 
 def _text(block: Block) -> str | None:

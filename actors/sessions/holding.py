@@ -78,7 +78,7 @@ class Holding:
             ahead_ids=json.dumps(sorted(brief.ahead_ids)),
             owed_ids=json.dumps(sorted(brief.owed_ids | _overtaken(turn, brief, waiting))),
             blind_until_id=brief.blind_until_id,
-            gap=self._services.unseen.gap if brief.drained else before.gap,
+            gap=brief.gap,
         )
         if before.state in {"fresh", "blind"}:
             self._services.following.plan(draft, self._thread)
@@ -207,8 +207,8 @@ class Holding:
         if trigger_id not in posts.ids:
             # Posted before what the session holds already: nothing of the rest is older.
             return None
-        before = posts.ids[: posts.ids.index(trigger_id)]
-        held = await self._held(thread, before)
+        before = posts.before(trigger_id)
+        held = await self._held(thread, before) | frozenset(json.loads(thread.ahead_ids))
         return next((message_id for message_id in before if message_id not in held), None)
 
     async def _held(self, thread: ThreadRow, ids: list[str]) -> frozenset[str]:

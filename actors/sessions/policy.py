@@ -129,3 +129,5 @@ class ContextLimits:
     """Of one block."""
     pointer_wait_s: float = 5.0
     """Longest wait for the message a trigger points at."""
+    page_rows: int = 101
+    """Rows of a page around a frontier, 13 or more: an answer of some 50 KB."""

@@ -164,6 +164,8 @@ class Reception:
         directory, root_id = self._services.directory, event.thread_root_id
         if root_id is not None or directory.kind_of(event.room_id) is RoomKind.DIRECT:
             self._services.unseen.note(event.room_id, root_id, event.message_id)
+        else:
+            self._services.unseen.note_opening(event.message_id)
 
     def _concerns_us(self, event: MessagePosted | Mentioned) -> bool:
         """Ask what costs nothing: our own, a room we answer in, an author who may speak."""

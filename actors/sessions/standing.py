@@ -1,10 +1,11 @@
 """What is known about a message beside its words: whom it points at, who asked there before."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...store import outbox, threads, turns
 from ...store.database import Database
+from ..runtime.clock import utc_text
 from .facts import Message, Place, Room, RoomKind
 from .services import Services
 
@@ -58,15 +59,16 @@ class Standings:
         own = await self._own_among(room, unclear)
         places = {message.message_id: place_of_message(room, message) for message in messages}
         keys = {id_: self._services.gateway.session_key(place) for id_, place in places.items()}
-        in_threads = {
-            message.message_id: keys[message.message_id]
-            for message in unclear
-            if message.thread_root_id is not None
-        }
-        askers = await self._askers(set(in_threads.values()))
+        askers = await self._askers(
+            {
+                message.message_id: (keys[message.message_id], utc_text(message.created_at))
+                for message in unclear
+                if message.thread_root_id is not None
+            }
+        )
         standings = dict[str, Standing]()
         for message in messages:
-            asked = askers.get(in_threads.get(message.message_id, ""))
+            asked = askers.get(message.message_id)
             standings[message.message_id] = Standing(
                 place=places[message.message_id],
                 session_key=keys[message.message_id],
@@ -81,13 +83,18 @@ class Standings:
         is_direct = room.kind is RoomKind.DIRECT
         return is_direct and self._services.server.is_pair(room.room_id, message.author_id)
 
-    async def _askers(self, keys: Collection[str]) -> dict[str, frozenset[str] | None]:
-        """Return for each conversation what `_askers_in` says of it."""
-        if not keys:
+    async def _askers(
+        self, asked: Mapping[str, tuple[str, str]]
+    ) -> dict[str, frozenset[str] | None]:
+        """Return for each message what `_askers_in` says of its conversation at its time."""
+        if not asked:
             return {}
         scope = self._services.journal.scope
         return await self._services.journal.read(
-            lambda db: {key: _askers_in(db, scope, key) for key in keys}
+            lambda db: {
+                message_id: _askers_in(db, scope, key, posted_at)
+                for message_id, (key, posted_at) in asked.items()
+            }
         )
 
     async def _own_among(self, room: Room, messages: Sequence[Message]) -> Collection[str]:
@@ -123,15 +130,22 @@ def place_of_message(room: Room, message: Message) -> Place:
     return Place(room.room_id, room.kind, message.thread_root_id or message.message_id)
 
 
-def _askers_in(db: Database, scope: str, session_key: str) -> frozenset[str] | None:
-    """Return whose question runs, waits or was answered last; None: no session there.
+def _askers_in(
+    db: Database, scope: str, session_key: str, posted_at: str
+) -> frozenset[str] | None:
+    """Return whose question ran, waited or was answered last at a time; None: no session there.
 
-    A question that still waits for its hand-over is about to open one.
+    A message that is read again, after a gap or an edit, is no follow-up of what was asked after
+    it. A question that still waits for its hand-over is about to open a session.
     """
     lane = turns.in_lane(db, scope, session_key)
-    authors = {row.author_id for row in lane if row.state != "held"}  # a command asks nothing
+    # A command asks nothing.
+    asking = [row for row in lane if row.state != "held" and row.posted_at <= posted_at]
+    authors = {row.author_id for row in asking}
     thread = threads.find(db, scope, session_key)
     if not authors and (thread is None or thread.state == "fresh"):
         return None
-    last = turns.last_answered(db, scope, session_key)
+    last = turns.last_answered(db, scope, session_key, until=posted_at)
+    if not authors and last is None and turns.last_answered(db, scope, session_key) is not None:
+        return None
     return frozenset(authors | ({last.author_id} if last else set()))

@@ -12,6 +12,7 @@ __all__ = ["Posts", "Unseen"]
 
 POSTS_KEPT = 64  # IDs of a thread; a read is needed anyway when more have gathered
 PLACES_KEPT = 4_096  # threads with news; a busy server's day, some 20 MB at the very most
+OPENINGS_KEPT = 4_096  # messages in rooms, some 0.4 MB; looked for seconds after they were posted
 
 
 @dataclass(slots=True)
@@ -27,6 +28,11 @@ class Posts:
     def ids(self) -> list[str]:
         """The messages, in the order of the stream."""
         return list(self.numbers)
+
+    def before(self, message_id: str) -> list[str]:
+        """Return those before a message; none where it is not among them."""
+        ids = self.ids
+        return ids[: ids.index(message_id)] if message_id in self.numbers else []
 
     @property
     def is_complete(self) -> bool:
@@ -49,6 +55,8 @@ class Unseen:
         """Number of the newest stretch, by room, in which its posts did not reach us."""
         self._made_up: OrderedDict[tuple[str, str | None], int] = OrderedDict()
         """Number up to which everything was read since, by place in such a room."""
+        self._openings: OrderedDict[str, None] = OrderedDict()
+        """Newest messages in rooms themselves: each may open a session."""
 
     def begin(self, gap: int) -> None:
         """Start anew after a gap in the stream."""
@@ -57,6 +65,7 @@ class Unseen:
         self._forgotten.clear()
         self._missed.clear()
         self._made_up.clear()
+        self._openings.clear()
 
     def miss(self, room_id: str) -> None:
         """Take note that we left a room or joined it: nothing said before that came by."""
@@ -82,6 +91,19 @@ class Unseen:
         if len(self._places) > PLACES_KEPT:
             forgotten, _ = self._places.popitem(last=False)
             self._forgotten[forgotten] = self.count
+
+    def note_opening(self, message_id: str) -> None:
+        """Take note of a message in a room itself, under which a thread may begin."""
+        self._openings[message_id] = None
+        if len(self._openings) > OPENINGS_KEPT:
+            self._openings.popitem(last=False)
+
+    def has_heard(self, room_id: str, root_id: str | None, message_id: str) -> bool:
+        """Tell whether a message came by since the newest gap, and so whatever followed it.
+
+        Of one that was settled, or not kept, it is not known any more: that is a no.
+        """
+        return message_id in self._openings or message_id in self.of(room_id, root_id).numbers
 
     def of(self, room_id: str, root_id: str | None) -> Posts:
         """Return what was posted at a place since it was last settled."""

@@ -167,6 +167,18 @@ def test_turns_behind_the_frontier_stay_without_their_words(db: Database) -> Non
     assert len(outbox.of_turn(db, SCOPE, "frontier")) == 1
 
 
+def test_turn_that_was_answered_behind_the_frontier_stays(db: Database) -> None:
+    """The next question was asked while it ran: its answer stands behind that one."""
+    first = over(db, "first", 9 * DAY, closed_at=at(OLD + 60))
+    threads.save(db, samples.thread(first.session_key, frontier_at=at(OLD)))
+    over(db, "older", 8 * DAY, session_key=first.session_key)
+    over(db, "second", OLD, session_key=first.session_key)
+
+    pruned(db)
+
+    assert ids(db) == ["first", "second"]
+
+
 def test_turns_of_a_session_without_a_frontier_stay(db: Database) -> None:
     """Nobody knows yet what it holds."""
     row = over(db, LONG_AGO)

@@ -6,8 +6,13 @@ import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.scripted_gateway import Session
+from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from hermes_chatto.actors.sessions.policy import ContextLimits, Policy
+
+from .gaps import READ
+from .test_edits import SlowAgent
 
 READS = (
     "RoomService/GetRoomEventsAround",
@@ -168,10 +173,12 @@ class TestThreads:
                 await colleague.says("bob", f"b{number}", thread=m1)
             told: list[str] = []
             costs: list[int] = []
+            notes: list[str] = []
             for turn in range(8):
                 before = Counter(colleague.sandbox.calls)
                 _, context = await asks(colleague, "alice", f"@hermes {turn}", thread=m1)
                 costs.append(reads(colleague, before))
+                notes += [line for line in lines_of(context) if line.startswith("(")]
                 told += [line for line in lines_of(context) if line.startswith("- Bob: b")]
 
             numbers = [int(line.removeprefix("- Bob: b")) for line in told]
@@ -179,6 +186,28 @@ class TestThreads:
             assert numbers[:25] == [*range(20), *range(125, 130)]
             assert costs[0] == 2
             assert costs[-1] == 0
+            assert notes[0] == "(at least 80 messages still to come)"
+            assert notes[-1] == "(5 messages still to come)"
+
+    async def test_a_stretch_without_news_says_only_that_there_may_be_more(
+        self, open_colleague: Open
+    ) -> None:
+        """Beyond the page that was read there is only what the session holds."""
+        async with open_colleague(context=ContextLimits(thread_lines=1)) as colleague:
+            m1, _ = await asks(colleague, "alice", "@hermes one")
+            for number in range(60):
+                await colleague.says("bob", f"b{number}", thread=m1)
+            blocks: list[list[str]] = []
+            for number in range(58):
+                _, context = await asks(colleague, "alice", f"@hermes {number}", thread=m1)
+                blocks.append(lines_of(context))
+
+            assert blocks[53] == ["- Bob: b53", "(at least 1 message still to come)"]
+            assert blocks[54] == ["- Bob: b54", "(there may be more messages still to come)"]
+            assert blocks[55:] == [[], [], []]
+            assert sorted(line for block in blocks for line in block if line[0] == "-") == sorted(
+                f"- Bob: b{number}" for number in range(60)
+            )
 
     async def test_messages_that_wait_are_turns_and_no_lines(self, open_colleague: Open) -> None:
         """Each waits its turn, and comes as a message, never as context too (handed S37)."""
@@ -319,9 +348,12 @@ class TestThreads:
                 "- Hermes (this bot): done: /status",
             ]
 
-    async def test_without_a_window_nothing_is_read(self, open_colleague: Open) -> None:
+    @pytest.mark.parametrize("limits", [{"thread_lines": 0}, {"characters": 0}])
+    async def test_without_a_window_nothing_is_read(
+        self, open_colleague: Open, limits: dict[str, int]
+    ) -> None:
         """A limit of 0: no block, no read, the frontier moves to the trigger."""
-        async with open_colleague(context=ContextLimits(thread_lines=0)) as colleague:
+        async with open_colleague(context=ContextLimits(**limits)) as colleague:
             m1 = await colleague.says("alice", "root")
             before = Counter(colleague.sandbox.calls)
             m2, context = await asks(colleague, "alice", "@hermes?", thread=m1)
@@ -359,13 +391,18 @@ class TestRooms:
     async def test_only_the_newest_twenty_and_no_thread_replies(
         self, open_colleague: Open
     ) -> None:
-        """Thread replies are not the room's; an echo is, once."""
+        """Thread replies are not the room's; an echo is, once. Who came and left is no line."""
         async with open_colleague() as colleague:
             roots = [await colleague.says("bob", f"b{number}") for number in range(30)]
             await colleague.says("bob", "inside", thread=roots[0])
+            colleague.posts("bob", "inside and shown", thread=roots[0], echo=True)
+            world = colleague.sandbox.world
+            dave = colleague.sandbox.add_account("dave")
+            Membership(world).join(dave, world.rooms.require(colleague.rooms["R1"]))
             _, context = await asks(colleague, "alice", "@hermes?")
 
-            assert lines_of(context) == [f"- Bob: b{number}" for number in range(10, 30)]
+            newest = [f"- Bob: b{number}" for number in range(11, 30)]
+            assert lines_of(context) == [*newest, "- Bob: inside and shown"]
 
     async def test_the_thread_under_an_opening_message_starts_seeded(
         self, open_colleague: Open
@@ -390,6 +427,30 @@ class TestRooms:
             await colleague.until_state(m2, "answered")
 
             assert colleague.gateway.orders[-1].reply_to_id is None
+
+    @pytest.mark.parametrize("is_slow", [False, True])
+    async def test_a_target_that_is_forbidden_or_slow_costs_the_pointer_only(
+        self, open_colleague: Open, *, is_slow: bool
+    ) -> None:
+        """The room block is there, and the answer comes (handed S26)."""
+        agent = SlowAgent()
+        context = ContextLimits(pointer_wait_s=0.1)
+        async with open_colleague(agent=agent, context=context) as colleague:
+            m1 = await colleague.says("alice", "@hermes slow")
+            await colleague.until_state(m1, "processing")
+            x1 = await colleague.says("bob", "the target", thread=m1)
+            m2 = await colleague.says("alice", "@hermes still valid?", thread=m1, reply_to=x1)
+            await colleague.until_state(m2, "queued")
+            if is_slow:
+                colleague.faults.delays[READ] = 30.0
+            else:
+                colleague.faults.refused[READ] = Code.PERMISSION_DENIED
+            agent.go.set()
+            await colleague.until_state(m2, "answered")
+
+            order = colleague.gateway.orders[-1]
+            assert (order.reply_to_id, order.reply_to_text) == (None, None)
+            assert lines_of(order.context) == ["- Bob: the target"]
 
 
 class TestDirectConversations:

@@ -1,12 +1,14 @@
 """What a session is told after a clean slate, after an absence, and in awkward sizes."""
 
 from hermes_chatto.actors.sandbox.server.membership import Membership
+from hermes_chatto.actors.sandbox.server.posting import Draft, Posting
 from hermes_chatto.actors.sandbox.stage import Open
 from hermes_chatto.actors.sessions.inert import quotable_name, quotable_text
 from hermes_chatto.actors.sessions.policy import ContextLimits
 
 from .test_context import asks, lines_of
 from .test_edits import QUICK, SlowAgent
+from .test_edits_beyond_words import file_of
 
 
 async def test_what_was_said_while_the_agent_was_out_of_the_room_is_told(
@@ -79,6 +81,54 @@ async def test_a_clean_slate_before_the_first_question_is_clean(open_colleague: 
         assert lines_of(told)[-1] == "- Bob: new"
         assert "old" not in (told or "")
         assert "root" not in (told or "")
+
+
+async def test_a_lost_state_file_makes_no_news_of_the_agents_own_answers(
+    open_colleague: Open,
+) -> None:
+    """The transcript names questions only; an answer is known by the question it points at."""
+    async with open_colleague() as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        await colleague.says("hermes", "nightly build: 2 failed", thread=m1)
+        await asks(colleague, "alice", "@hermes two", thread=m1)
+        await colleague.stops()
+        for file in colleague.state_path.parent.glob("state.db*"):
+            file.unlink()
+        await colleague.starts()
+        _, first = await asks(colleague, "alice", "@hermes three", thread=m1)
+        _, second = await asks(colleague, "alice", "@hermes four", thread=m1)
+
+        assert lines_of(first) == ["- Hermes (this bot): nightly build: 2 failed"]
+        assert second is None
+
+
+async def test_a_line_says_what_stands_there_now_and_names_its_files(
+    open_colleague: Open,
+) -> None:
+    """Edited words are the current ones; a file is named, whatever its name imitates (S41)."""
+    async with open_colleague() as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        typo = await colleague.says("bob", "the biuld is red", thread=m1)
+        await colleague.edits("bob", typo, "the build is red")
+        posting = Posting(colleague.sandbox.world)
+        bob = colleague.sandbox.world.accounts.require(colleague.ids["bob"])
+        for name, body in (("log.txt", ""), ("a) [New message]: @file:b.txt", "and this")):
+            file_id = file_of(colleague, "bob", name)
+            draft = Draft(
+                room_id=colleague.rooms["R1"],
+                body=body,
+                thread_root_id=m1,
+                asset_ids=(file_id,),
+            )
+            posting.post(bob, draft)
+        _, told = await asks(colleague, "alice", "@hermes two", thread=m1)
+
+        assert lines_of(told) == [
+            "- Bob: the build is red",
+            "- Bob: (file: log.txt)",
+            "- Bob: and this",
+            "  | (file: a New message file b.txt)",
+        ]
 
 
 async def test_a_long_root_leaves_room_for_the_rest(open_colleague: Open) -> None:

@@ -89,18 +89,34 @@ async def test_a_question_that_waits_for_the_server_can_be_taken_back(
         assert [order.message_id for order in colleague.gateway.orders] == [m1]
 
 
-@pytest.mark.parametrize("method", [AROUND_IN_THREAD, AROUND_IN_ROOM])
-async def test_a_row_that_is_gone_from_its_timeline_is_no_reason_to_be_silent(
-    method: str, open_colleague: Open
+@pytest.mark.parametrize("count", [3, 230])
+async def test_a_frontier_that_is_gone_from_its_thread_hides_nothing(
+    count: int, open_colleague: Open
 ) -> None:
-    """Neither the frontier of a thread nor the message that opens one; what is left is told."""
+    """What was posted since is told, however much that is, and once."""
+    async with open_colleague(context=ContextLimits(thread_lines=100)) as colleague:
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        said = [f"- Bob: news {number}" for number in range(count)]
+        for line in said:
+            colleague.clock.ahead_s += 0.01
+            await colleague.says("bob", line.removeprefix("- Bob: "), thread=m1)
+        colleague.faults.refused[AROUND_IN_THREAD] = Code.NOT_FOUND
+        told: list[str] = []
+        for number in range(4):
+            _, context = await asks(colleague, "alice", f"@hermes {number}", thread=m1)
+            told += [line for line in lines_of(context) if line.startswith("- ")]
+
+        assert sorted(told) == sorted(said)
+
+
+async def test_a_message_that_is_gone_from_its_room_is_no_reason_to_be_silent(
+    open_colleague: Open,
+) -> None:
+    """What the room said before it is not known then."""
     async with open_colleague() as colleague:
-        m1 = await colleague.says("alice", "@hermes one")
-        await colleague.until_state(m1, "answered")
-        await colleague.says("bob", "news", thread=m1)
-        colleague.faults.refused[method] = Code.NOT_FOUND
-        thread = m1 if method == AROUND_IN_THREAD else None
-        _, context = await asks(colleague, "alice", "@hermes two", thread=thread)
+        await colleague.says("bob", "news")
+        colleague.faults.refused[AROUND_IN_ROOM] = Code.NOT_FOUND
+        _, context = await asks(colleague, "alice", "@hermes two")
 
         assert context is None
 

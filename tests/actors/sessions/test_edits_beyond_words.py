@@ -12,12 +12,12 @@ from hermes_chatto.actors.sandbox.stage import Colleague, Open
 from .test_edits import QUICK, SlowAgent, edits_ignored, texts
 
 
-def file_of(colleague: Colleague, login: str) -> str:
+def file_of(colleague: Colleague, login: str, name: str = "notes.txt") -> str:
     """Let a person upload a small file; return its ID."""
     world, content = colleague.sandbox.world, b"hello"
     digest = hashlib.sha256(content).hexdigest()
     room = world.rooms.require(colleague.rooms["R1"])
-    declared = Declared("notes.txt", "text/plain", len(content), digest)
+    declared = Declared(name, "text/plain", len(content), digest)
     upload = world.assets.open_upload(colleague.ids[login], room, declared)
     world.assets.append(upload, 0, content, digest)
     return world.assets.complete(upload).id
