@@ -229,6 +229,12 @@ def m007_position(db: Database) -> None:
     _run(db, "position")
 
 
+@migrations()
+def m008_levels(db: Database) -> None:
+    """Keep each level that a room has for itself: it wins over the one of all rooms."""
+    _run(db, "levels")
+
+
 def _run(db: Database, name: str) -> None:
     """Run the statements of a file in the folder `schema`."""
     text = (SCHEMA / f"{name}.sql").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ from ..sessions.facts import (
     Room,
 )
 from ..sessions.ports import Post
-from ..sessions.stream_events import StreamEvent, StreamOpened
+from ..sessions.stream_events import LevelChanged, StreamEvent, StreamOpened
 from .credential import Credential
 from .directory import ServerDirectory
 from .inbox import Inbox, levels_of
@@ -65,7 +65,7 @@ class ChattoServer:
         self._directory = ServerDirectory(self._session)
         self._inbox = Inbox(self._session)
         self._account: Account | None = None
-        self._levels = NotificationLevels(frozenset(), frozenset())
+        self._levels = NotificationLevels({})
 
     async def identify(self) -> Account:
         """Log in where a password is configured, and return whose account it is.
@@ -108,7 +108,10 @@ class ChattoServer:
         try:
             yield StreamOpened(stream.server_version)
             while True:
-                yield await stream.next_event()
+                event = await stream.next_event()
+                if isinstance(event, LevelChanged):
+                    self._levels = self._levels.after(event.room_id, event.level)
+                yield event
         except TokenRefusedError as error:  # whether another can be had, identifying finds out
             reason = "authentication_required"
             raise StreamLostError(reason) from error

@@ -8,11 +8,13 @@ from ..runtime.mailbox import Address
 from .admission import answers_room
 from .errors import ChatError
 from .facts import Place, Room, RoomKind
+from .levels import note_levels
 from .mail import MEMBERSHIP, ROOM, THREAD, Look, Retracted
 from .policy import Bots
 from .room_rules import rules_of
 from .services import Services
 from .stream_events import (
+    LevelChanged,
     Membership,
     Mentioned,
     MessageEdited,
@@ -69,7 +71,7 @@ class Reception:
             await self._deliver(self._held.pop(0))
         self._held = None
 
-    async def route(self, event: StreamEvent) -> None:  # noqa: C901  one case an event
+    async def route(self, event: StreamEvent) -> None:  # noqa: C901, PLR0912  one case an event
         """Pass an event on; waits only while the mailbox of its room is full.
 
         Raises:
@@ -87,6 +89,8 @@ class Reception:
                 if event.user_id == self._services.directory.account.user_id:
                     self._services.unseen.miss(event.room_id)
                 await self._look(event)
+            case LevelChanged():
+                note_levels(self._services)
             case PersonChanged():
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():

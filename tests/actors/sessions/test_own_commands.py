@@ -131,6 +131,26 @@ async def test_whoami_says_where_the_account_hears_nothing_of_what_it_missed(
     assert "muted" not in elsewhere
 
 
+async def test_a_level_of_its_own_wins_over_the_one_of_all_rooms(open_colleague: Open) -> None:
+    """A normal room hears everything under a muted server, and a change counts at once."""
+    async with open_colleague(is_started=False) as colleague:
+        inbox, agent_id = colleague.sandbox.world.inbox, colleague.agent_id
+        inbox.set_level(agent_id, None, Level.MUTED)
+        inbox.set_level(agent_id, colleague.sandbox.room("R1"), Level.NORMAL)
+        await colleague.starts()
+        normal = await reply(colleague, "alice", "@hermes /whoami")
+        muted = await reply(colleague, "alice", "@hermes /whoami", room="R2")
+        await colleague.until(lambda: bool(colleague.rows("select 1 from levels")))
+        before = colleague.rows("select room_id, level from levels order by room_id")
+        inbox.set_level(agent_id, colleague.sandbox.room("R1"), Level.DEFAULT)
+        as_all = await reply(colleague, "alice", "@hermes /whoami")
+
+    assert "muted" not in normal
+    assert "muted" in muted
+    assert "muted" in as_all
+    assert before == [("", "muted"), (colleague.rooms["R1"], "normal")]
+
+
 async def test_strangers_get_no_answer(open_colleague: Open) -> None:
     """A command is a message like any other."""
     async with open_colleague() as colleague:
