@@ -149,6 +149,7 @@ class Settings:
     max_parallel_turns: int = setting(Kind.INT, 16, LIMITS, "turns at the gateway at once, commands apart; others wait in order, nobody is refused; 0 counts as 1")
     retention_days: int = setting(Kind.INT, 30, LIMITS, "how long finished turns and their transitions are kept; never shorter than edits and redeliveries reach back, a day")
     post_tool: bool = setting(Kind.BOOL, False, TOOLS, "give the agent a tool that posts elsewhere")
+    cross_session_tools: bool = setting(Kind.BOOL, False, TOOLS, "the agent may look into its other conversations in every room and direct conversation (the gateway's `session_search`); false: only in a room whose list of toolsets names `session_search`")
     room_toolsets: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "toolsets that *replace* `platform_toolsets.chatto` in a room and its threads: list every one the room keeps, `chatto` too if the agent keeps its tools there. As a variable: `R1=web,chatto; R2=web`")
     channel_prompts: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "extra instructions for a room and its threads; they hold from a session's beginning", has_variable=False)
     # fmt: on

@@ -22,6 +22,7 @@ __all__ = [
     "not_posted",
     "own_sign",
     "partly_posted",
+    "reads_others",
     "refused",
     "searched",
     "unreachable",
@@ -114,6 +115,14 @@ def blocked(tool: str) -> str:
     return (
         f"Blocked: {tool} is not among the tools of this room (CHATTO_ROOM_TOOLSETS). Do without "
         "it, and say so where it matters."
+    )
+
+
+def reads_others(tool: str) -> str:
+    """Say that a tool would tell here what was said elsewhere."""
+    return (
+        f"Blocked: {tool} reads what people said to you elsewhere, which is switched off here "
+        "(CHATTO_CROSS_SESSION_TOOLS), so do without it, and say so where it matters."
     )
 
 
