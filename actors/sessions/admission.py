@@ -118,6 +118,8 @@ class Inbound:
     """Questions of the author within the last hour."""
     targets: tuple[Target, ...] | None = None
     """Whom the server says it mentions; None: it does not, the text has to."""
+    command_asks: bool = False
+    """Whether it is a command that has the agent run."""
     is_too_old: bool = False
     """Whether it was found so late that nobody waits for the answer any more."""
 
@@ -165,6 +167,8 @@ class Bypassed:
     cause: Cause
     command: str
     """What the gateway gets as the message; a command from its slash on."""
+    asks: bool = False
+    """Whether it has the agent run, so that it is a question as far as limits go."""
 
     @property
     def is_command(self) -> bool:
@@ -198,7 +202,7 @@ def admit(inbound: Inbound, policy: Policy) -> Verdict:
         return Expired(cause)
     if refused := _refused(inbound, policy, is_command=command is not None):
         return Refused(cause, refused)
-    return Admitted(cause) if command is None else Bypassed(cause, command)
+    return Admitted(cause) if command is None else Bypassed(cause, command, inbound.command_asks)
 
 
 def _stopped(inbound: Inbound, policy: Policy, rules: Rules) -> str | None:
@@ -308,7 +312,7 @@ def _refused(inbound: Inbound, policy: Policy, *, is_command: bool) -> str | Non
         return "edited_unseen"
     if inbound.author_is_program and inbound.caused_by_programs >= policy.loop_budget:
         return "loop_budget"
-    return None if is_command else _over_limit(inbound, policy)
+    return None if is_command and not inbound.command_asks else _over_limit(inbound, policy)
 
 
 def _is_somebody_elses(editor: Editor, policy: Policy) -> bool:

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 
 from ...store import turns
 from ..runtime.clock import utc_text
-from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit
+from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit, command_in
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
+from .own_words import names_own_command
 from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
@@ -123,13 +124,14 @@ class Judge:
         is_counted = is_program and (question.is_new or question.path is Path.EDITED)
         key = standing.session_key
         waiting, recent = tally.questions_of(author_id) if question.is_new else (0, 0)
+        let_in_by = services.let_in_by(author_id, standing.place)
         return Inbound(
             message=message,
             room=room,
             path=question.path,
             own_id=account.user_id,
             own_login=account.login,
-            let_in_by=services.let_in_by(author_id, standing.place),
+            let_in_by=let_in_by,
             is_pair=room.kind is RoomKind.DIRECT
             and services.server.is_pair(room.room_id, author_id),
             server_says_mentioned=question.says_mentioned,
@@ -141,9 +143,17 @@ class Judge:
             caused_by_programs=tally.loops.caused(key, author_id) if is_counted else 0,
             waiting=waiting,
             within_the_hour=recent,
+            command_asks=let_in_by is not None and self._asks(message),
             targets=question.targets,
             is_too_old=self._is_too_old(question),
         )
+
+    def _asks(self, message: Message) -> bool:
+        """Tell whether a message is a command that has the agent run."""
+        command = command_in(message.body, self._services.directory.account.login)
+        if command is None or names_own_command(command):
+            return False
+        return self._services.gateway.has_agent_run(command)
 
     def _is_too_old(self, question: Question) -> bool:
         """Tell whether a message was found so late that nobody waits for the answer any more."""
@@ -174,6 +184,9 @@ class Tally:
                 self.loops.count(key, author_id)
         elif inbound.let_in_by is not None and author_id != inbound.own_id:
             self.loops.rearm(key)
-        if is_new and isinstance(verdict, Admitted) and author_id in self.asked:
+        is_question = isinstance(verdict, Admitted) or (
+            isinstance(verdict, Bypassed) and verdict.asks
+        )
+        if is_new and is_question and author_id in self.asked:
             waiting, recent = self.asked[author_id]
             self.asked[author_id] = (waiting + 1, recent + 1)

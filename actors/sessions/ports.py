@@ -281,6 +281,10 @@ class Gateway(Protocol):
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
         ...
 
+    def has_agent_run(self, command: str) -> bool:
+        """Tell whether a command, from its slash on, has the agent run, by its own words."""
+        ...
+
     def waits_for(self, session_key: str) -> Collection[Question]:
         """Return what kinds of questions runs of this key have asked their person and wait for.
 

@@ -575,11 +575,13 @@ def test_limits_are_off_unless_they_are_set() -> None:
 def test_one_question_too_many_is_refused(
     policy: Policy, known: Known, reason: str | None
 ) -> None:
-    """With the limit it met; commands are no questions: stopping must stay possible."""
+    """With the limit it met; stopping must stay possible, but a command may be a question."""
     expected = MENTIONED if reason is None else Refused(Cause.MENTION, reason)
 
     assert verdict("@hermes hi", policy, **known) == expected
     assert verdict("@hermes /stop", policy, **known) == Bypassed(Cause.MENTION, "/stop")
+    asked = Bypassed(Cause.MENTION, "/queue hi", asks=True) if reason is None else expected
+    assert verdict("@hermes /queue hi", policy, command_asks=True, **known) == asked
     assert verdict("hi", policy, **known) == NOT_ADDRESSED
 
 
