@@ -10,6 +10,7 @@ from ..runtime.clock import utc_text
 from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit, command_in
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
+from .mentions import mentions
 from .own_words import names_own_command
 from .room_rules import lets_programs_in
 from .services import Services
@@ -69,7 +70,7 @@ class Judge:
         people = await services.directory.people({message.author_id for message in messages})
         told = {user_id for user_id, person in people.items() if person.is_program}
         programs = (services.roster.programs & people.keys()) | told
-        standings = await self._standings.of(room, messages)
+        standings = await self._standings.of(room, messages, self._naming(questions))
         tally = Tally(
             loops=await self._loops(programs),
             asked=await self._questions_of(questions),
@@ -91,6 +92,15 @@ class Judge:
             if question.path is not Path.EDITED:
                 tally.note(inbound, standing.session_key, verdict, is_new=question.is_new)
         return Judgement(verdicts, tally.loops, tally.programs)
+
+    def _naming(self, questions: Sequence[Question]) -> frozenset[str]:
+        """Return the messages whose text names the agent, and is what counts."""
+        login = self._services.directory.account.login
+        return frozenset(
+            question.message.message_id
+            for question in questions
+            if question.targets is None and mentions(question.message.body, login)
+        )
 
     async def _loops(self, programs: AbstractSet[str]) -> Loops:
         """Read the counters, where programs can cause anything."""
