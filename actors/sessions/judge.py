@@ -7,11 +7,22 @@ from datetime import datetime, timedelta
 
 from ...store import turns
 from ..runtime.clock import utc_text
-from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit, command_in
+from .admission import (
+    APPROVALS,
+    Admitted,
+    Bypassed,
+    Editor,
+    Inbound,
+    Path,
+    Verdict,
+    admit,
+    command_in,
+)
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
 from .mentions import mentions
 from .own_words import names_own_command
+from .ports import Question as Asked
 from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
@@ -135,6 +146,7 @@ class Judge:
         key = standing.session_key
         waiting, recent = tally.questions_of(author_id) if question.is_new else (0, 0)
         let_in_by = services.let_in_by(author_id, standing.place)
+        command = command_in(message.body, account.login) if let_in_by is not None else None
         return Inbound(
             message=message,
             room=room,
@@ -153,17 +165,21 @@ class Judge:
             caused_by_programs=tally.loops.caused(key, author_id) if is_counted else 0,
             waiting=waiting,
             within_the_hour=recent,
-            command_asks=let_in_by is not None and self._asks(message),
+            approval_waits=command is not None and self._approval_waits(command, key),
+            command_asks=command is not None and self._has_agent_run(command),
             targets=question.targets,
             is_too_old=self._is_too_old(question),
         )
 
-    def _asks(self, message: Message) -> bool:
-        """Tell whether a message is a command that has the agent run."""
-        command = command_in(message.body, self._services.directory.account.login)
-        if command is None or names_own_command(command):
+    def _approval_waits(self, command: str, key: str) -> bool:
+        """Tell whether a command is an approval that a run in its conversation waits for."""
+        if command.split(maxsplit=1)[0].lower() not in APPROVALS:
             return False
-        return self._services.gateway.has_agent_run(command)
+        return Asked.APPROVAL in self._services.gateway.waits_for(key)
+
+    def _has_agent_run(self, command: str) -> bool:
+        """Tell whether a command has the agent run, so that it is a question."""
+        return not names_own_command(command) and self._services.gateway.has_agent_run(command)
 
     def _is_too_old(self, question: Question) -> bool:
         """Tell whether a message was found so late that nobody waits for the answer any more."""

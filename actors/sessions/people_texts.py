@@ -17,6 +17,7 @@ __all__ = [
     "STATES",
     "UNREACHABLE",
     "WHY_NONE",
+    "asked_meanwhile",
     "cannot",
     "joined",
     "lane_full",
@@ -57,7 +58,11 @@ FOLLOW_UPS: Mapping[str, str] = {
 
 UNREACHABLE = "The server did not answer; please try again later."
 REFUSALS: Mapping[str, str] = {
-    "not_yours": "Only {name}, whose question waits for it, can approve or deny here.",
+    "not_yours": "Only {name}, whose question waits for it, can approve, deny or choose here.",
+    "not_alone": (
+        "Approvals here belong to the person whose question waits for them, so nobody can switch "
+        "them off for all."
+    ),
     "too_many_waiting": (
         "Not taken: at most {waiting} questions of one person may wait. Ask again when one of "
         "yours is answered."
@@ -123,6 +128,14 @@ def own_toolsets(names: Sequence[str]) -> str:
 def lines_told(thread: int, room: int) -> str:
     """Say how much the agent is told before a question."""
     return f"before a question I am told {thread} lines of its thread, or {room} of the room"
+
+
+def asked_meanwhile(name: str) -> str:
+    """Say that a message answers nothing."""
+    return (
+        f"I have asked {name} something and wait for that answer; yours I take as a question of "
+        "your own, after that."
+    )
 
 
 def lane_full(count: int) -> str:
