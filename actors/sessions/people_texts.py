@@ -23,6 +23,7 @@ __all__ = [
     "lane_full",
     "left",
     "lines_told",
+    "no_room_of_both",
     "no_such_room",
     "own_toolsets",
     "too_many_attempts",
@@ -162,6 +163,11 @@ def usage(command: str) -> str:
 def no_such_room(room: str) -> str:
     """Say that the account sees no such room."""
     return f"I see no room called {room}."
+
+
+def no_room_of_both(room: str) -> str:
+    """Say that a room is out of somebody's reach, whether there is one or not."""
+    return f"I see no room called {room} that you are in, too."
 
 
 def joined(room: str, *, was_inside: bool) -> str:

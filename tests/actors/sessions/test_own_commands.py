@@ -175,6 +175,9 @@ async def test_the_agent_goes_where_it_is_sent_in_private(open_colleague: Open) 
         assert await reply(colleague, "alice", f"/leave {room.id}", room=d1) == "I have left ops."
         assert not world.permissions.is_member(hermes, room)
         assert await reply(colleague, "alice", "/leave ops", room=d1) == "I am not in ops."
+        assert await reply(colleague, "alice", "/leave nix", room=d1) == (
+            "I see no room called nix that you are in, too."
+        )
         assert await reply(colleague, "alice", "/join", room=d1) == (
             "Which room? Write /join ROOM, with its name or its ID."
         )
@@ -183,6 +186,31 @@ async def test_the_agent_goes_where_it_is_sent_in_private(open_colleague: Open) 
         )
         in_room = await reply(colleague, "alice", "@hermes /join ops")
         assert in_room.startswith("Please say that to me in a direct message")
+
+
+async def test_only_whoever_is_in_a_room_sends_the_agent_out_of_it(open_colleague: Open) -> None:
+    """Or sent it in; anybody else hears what they would of a room that does not exist."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        hermes, alice = (world.accounts.require(colleague.ids[who]) for who in ("hermes", "alice"))
+        bobs, alices = await colleague.opens_dm("bob"), await colleague.opens_dm("alice")
+        ops = colleague.sandbox.add_room("ops")
+        Membership(world).join(alice, ops)
+        sql = "select state, reason from memberships where room_id = ?"
+        asked_by = f"asked_by:{colleague.ids['bob']}"
+        await reply(colleague, "bob", "/join ops", room=bobs)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("inside", asked_by)])
+        await reply(colleague, "bob", "/leave ops", room=bobs)
+        assert not world.permissions.is_member(hermes, ops)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("outside", asked_by)])
+        Membership(world).join(hermes, ops)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("inside", "joined")])
+
+        assert await reply(colleague, "bob", "/leave ops", room=bobs) == (
+            "I see no room called ops that you are in, too."
+        )
+        assert world.permissions.is_member(hermes, ops)
+        assert await reply(colleague, "alice", "/leave ops", room=alices) == "I have left ops."
 
 
 async def test_a_ban_is_said(open_colleague: Open) -> None:
@@ -228,7 +256,10 @@ async def test_an_approval_by_somebody_else_is_refused_in_a_sentence(open_collea
 
         (said,) = colleague.answers()
         assert (said.in_reply_to, said.thread_root_id) == (m2, m1)
-        assert said.body == "Only Alice, whose question waits for it, can approve or deny here."
+        assert (
+            said.body
+            == "Only Alice, whose question waits for it, can approve, deny or choose here."
+        )
         assert colleague.gateway.commands == []
         assert colleague.state_of(m1) == "processing"
 
