@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..sessions.errors import SettingsConflictError
 from ..sessions.policy import (
     NO_SIGNS,
     Bots,
@@ -203,24 +204,14 @@ def resolve(variable: Callable[[str], str | None], extra: Mapping[str, object]) 
         values[row.attribute] = _resolve_row(row, variable, extra, warnings)
     warnings += _unknown_keys(extra, [row.key for row in rows])
     settings = dataclasses.replace(Settings(), **values)
-    room = contradiction(settings.free_response_channels, settings.rooms)
-    if room is not None:
-        message = (
-            f"platforms.chatto.extra.rooms.{room} requires a mention, and free_response_channels "
-            "says that the room needs none. Correct one of them and restart the gateway."
-        )
-        raise SettingsError(message)
-    _, room = _joined_rooms(settings)
-    if room is not None:
-        message = (
-            f"platforms.chatto.extra.rooms.{room} says otherwise than room_toolsets or "
-            "channel_prompts do of that room. Correct one of them and restart the gateway."
-        )
-        raise SettingsError(message)
+    conflict = contradiction(settings.free_response_channels, settings.rooms)
+    conflict = conflict or _joined_rooms(settings)[1]
+    if conflict is not None:
+        raise SettingsError(str(SettingsConflictError(*conflict)))
     return Resolution(settings, tuple(warnings))
 
 
-def _joined_rooms(settings: Settings) -> tuple[RoomBlocks, str | None]:
+def _joined_rooms(settings: Settings) -> tuple[RoomBlocks, tuple[str, str] | None]:
     return joined_blocks(settings.rooms, settings.room_toolsets, settings.channel_prompts)
 
 

@@ -92,7 +92,7 @@ def of_settings() -> Iterator[str]:
     with pytest.raises(SettingsError) as contrary:
         resolve(no_variable, both)
     yield str(contrary.value)
-    yield str(SettingsConflictError("a"))
+    yield str(SettingsConflictError("rooms.a", "rooms.b"))
     for address in ("chat.example.org", "https://"):
         with pytest.raises(NotChattoError) as unusable:
             parse_address(address)
