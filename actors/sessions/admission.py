@@ -314,8 +314,8 @@ def _refused(inbound: Inbound, policy: Policy, command: str | None) -> str | Non
         return "command"
     if command is not None and not inbound.is_pair and _lifts_approvals(command):
         return "not_alone"
-    if _is_somebody_elses(inbound.editor, policy):
-        return "edited_unseen"
+    if whose := _why_not_the_authors(inbound.editor, policy):
+        return whose
     if inbound.author_is_program and inbound.caused_by_programs >= policy.loop_budget:
         return "loop_budget"
     is_question = command is None or inbound.command_asks
@@ -332,10 +332,12 @@ def _lifts_approvals(command: str) -> bool:
     return name == "/yolo" or (name == "/approvals" and bool(words))
 
 
-def _is_somebody_elses(editor: Editor, policy: Policy) -> bool:
-    """Tell whether the words must not be asked in the author's name."""
+def _why_not_the_authors(editor: Editor, policy: Policy) -> str | None:
+    """Say why words must not be asked in the author's name; None: they may."""
+    if editor is Editor.OTHER:
+        return "editor_is_not_author"
     refuses = policy.revisions.unseen is EditedUnseen.REFUSE
-    return editor is Editor.OTHER or (editor is Editor.UNKNOWN and refuses)
+    return "edited_unseen" if editor is Editor.UNKNOWN and refuses else None
 
 
 def _over_limit(inbound: Inbound, policy: Policy) -> str | None:

@@ -1,6 +1,7 @@
 """Route what the stream says; the cheapest questions first, all of them in memory."""
 
 import logging
+from collections import OrderedDict
 from typing import assert_never
 
 from ...store import turns
@@ -32,6 +33,7 @@ __all__ = ["Reception"]
 
 log = logging.getLogger(__name__)
 
+KNOWN_MOST = 1_024  # messages; an edit is looked for within a second of a read
 HELD_MOST = 5_000  # events; a flood does not wait for what was missed
 
 Held = MessagePosted | Mentioned | MessageEdited | MessageRetracted | PersonDeleted
@@ -48,6 +50,8 @@ class Reception:
         """What waits until a gap was caught up; None: nothing does."""
         self.announced: set[str] = set()
         """Messages the open stream brought while a gap was being caught up."""
+        self._let_through: OrderedDict[str, None] = OrderedDict()
+        """Messages that were posted or edited lately by somebody who may speak."""
         self._looked_at: set[str] = set()
         """Rooms that are being read because the account may be in them again."""
 
@@ -128,6 +132,10 @@ class Reception:
         position.arrive(event)
         if isinstance(event, MessagePosted):
             position.announce(event.message_id, event.posted_at)
+        if isinstance(event, MessagePosted | MessageEdited):
+            self._let_through[event.message_id] = None
+            if len(self._let_through) > KNOWN_MOST:
+                self._let_through.popitem(last=False)
         if self._held is None:
             await self._deliver(event)
             return
@@ -199,8 +207,11 @@ class Reception:
         return is_none and self._services.is_program(author_id)
 
     def _may_revise(self, event: MessageEdited | MessageRetracted) -> bool:
-        """Tell whether an edit or a deletion may concern a turn; whose it is, its row says."""
-        if isinstance(event, MessageEdited):
+        """Tell whether an edit or a deletion may concern a turn; whose it is, its row says.
+
+        A moderator need not be on any list, and says whose words a read shows that was just made.
+        """
+        if isinstance(event, MessageEdited) and event.message_id not in self._let_through:
             return self._why_not(event.room_id, event.editor_id, event.message_id) is None
         room = self._services.directory.known_room(event.room_id)
         return room is None or answers_room(room, self._services.policy)
