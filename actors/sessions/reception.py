@@ -98,6 +98,8 @@ class Reception:
             case PersonChanged():
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():
+                if isinstance(event, MessageEdited):
+                    self._services.editors.note(event)
                 if self._may_revise(event):
                     await self._forward(event)
             case PersonDeleted():

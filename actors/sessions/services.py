@@ -14,6 +14,7 @@ from ..runtime.supervisor import Supervisor
 from .alongside import Alongside
 from .connection_mail import GiveUp
 from .directory import Directory
+from .editors import Editors
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .following import Following
@@ -189,6 +190,7 @@ class Services:
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
     own_posts: OwnPosts = field(default_factory=OwnPosts)
+    editors: Editors = field(default_factory=Editors)
     no_signs: set[str] = field(default_factory=set)
     """Rooms in which reactions were refused: not tried again before the next start."""
     lanes_open: anyio.Event = field(default_factory=anyio.Event)
