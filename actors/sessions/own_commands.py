@@ -97,9 +97,11 @@ def _rules(room: Room, services: Services) -> list[str]:
     if room.kind is RoomKind.DIRECT:
         return [texts.ALWAYS_MEANT, *said]
     limits = context_of(room, policy, services.context)
+    needed = texts.MENTION_NEEDED if policy.answer_replies else texts.MENTION_ALONE_NEEDED
     return [
-        texts.MENTION_NEEDED if rules.needs_mention else texts.NO_MENTION_NEEDED,
+        needed if rules.needs_mention else texts.NO_MENTION_NEEDED,
         texts.FOLLOW_UPS[rules.follow_ups.value],
+        texts.BOTS[rules.allow_bots.value],
         texts.lines_told(limits.thread_lines, limits.room_lines),
         *said,
     ]

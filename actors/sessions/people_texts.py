@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ALWAYS_MEANT",
+    "BOTS",
     "EVERYBODY_MAY",
     "FOLLOW_UPS",
     "JOIN_IN_PRIVATE",
     "LET_IN_BY_GATEWAY",
     "LISTED",
+    "MENTION_ALONE_NEEDED",
     "MENTION_NEEDED",
     "MUTED",
     "NO_MENTION_NEEDED",
@@ -49,6 +51,13 @@ MUTED = (
     "my account has this place muted: what you say here while I am not connected I never see; "
     "whoever looks after the account can change that"
 )
+MENTION_ALONE_NEEDED = "a message has to mention me"
+BOTS: Mapping[str, str] = {
+    "none": "other programs do not count",
+    "mentions": "other programs that I am told to listen to have to mention me",
+    "all": "other programs that I am told to listen to count like people",
+}
+"""By the setting."""
 OWN_PROMPT = "I have instructions of my own for this place"
 FOLLOW_UPS: Mapping[str, str] = {
     "off": "in my threads every message has to mention me, too",

@@ -11,7 +11,7 @@ from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.rooms import Ban
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open
 from hermes_chatto.actors.sessions.people_texts import STATES
-from hermes_chatto.actors.sessions.policy import FollowUps, RoomRules
+from hermes_chatto.actors.sessions.policy import Bots, FollowUps, RoomRules
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.machines.turn import TurnChart
 
@@ -88,7 +88,9 @@ async def test_why_tells_nobody_about_others(open_colleague: Open) -> None:
 
 async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
     """Who somebody is to the agent, and what the operator decided for this room."""
-    ops = RoomRules(toolsets=("web", "chatto"), prompt="Be brief.", thread_lines=5)
+    ops = RoomRules(
+        toolsets=("web", "chatto"), prompt="Be brief.", thread_lines=5, allow_bots=Bots.MENTIONS
+    )
     policy = replace(POLICY, rooms=(("r2", ops),), free_rooms=("R2",), follow_ups=FollowUps.OFF)
     async with open_colleague(policy=policy) as colleague:
         plain = await reply(colleague, "alice", "@hermes /whoami")
@@ -102,11 +104,13 @@ async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
         "Here:",
         "- a message has to mention me, or reply to me",
         "- in my threads every message has to mention me, too",
+        "- other programs do not count",
         "- before a question I am told 20 lines of its thread, or 20 of the room",
     ]
     assert special.splitlines()[2:] == [
         "- no mention is needed",
         "- in my threads every message has to mention me, too",
+        "- other programs that I am told to listen to have to mention me",
         "- before a question I am told 5 lines of its thread, or 20 of the room",
         "- I have these toolsets alone: web, chatto",
         "- I have instructions of my own for this place",
