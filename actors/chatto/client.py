@@ -37,6 +37,7 @@ from .refusals import TokenRefusedError
 from .resources import account_of, is_deleted, message_of
 from .rooms import ChattoRooms
 from .session import Session
+from .showing import Showing
 from .timelines import Timelines
 
 __all__ = ["ChattoServer"]
@@ -64,6 +65,7 @@ class ChattoServer:
         self.rooms = ChattoRooms(self._session)
         self._directory = ServerDirectory(self._session)
         self._inbox = Inbox(self._session)
+        self._showing = Showing(self._session)
         self._account: Account | None = None
         self._levels = NotificationLevels({})
 
@@ -282,13 +284,9 @@ class ChattoServer:
         await self._session.read(method, request)
 
     async def show_typing(self, place: Place) -> None:
-        """Show the account as typing for some seconds.
+        """Show the account as typing for some seconds. Raises: ChatError."""
+        await self._showing.typing(place)
 
-        Raises:
-            ChatError: see its tree.
-        """
-        wire = await self._session.wire()
-        request = wire.pb.rooms.UpdateTypingIndicatorRequest(
-            room_id=place.room_id, thread_root_event_id=place.thread_root_id or ""
-        )
-        await self._session.read(wire.services.rooms.update_typing_indicator, request)
+    async def show_online(self) -> None:
+        """Show the account as online for a minute. Raises: ChatError."""
+        await self._showing.online()

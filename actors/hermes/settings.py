@@ -144,6 +144,7 @@ class Settings:
     reaction_cancelled: str | None = setting(Kind.EMOJI, "no_entry_sign", EDITS, "the run was stopped")
     reaction_failed: str | None = setting(Kind.EMOJI, "x", EDITS, "no answer could be given")
     resume_window_s: int = setting(Kind.SECONDS, 900, LIMITS, "how old (by the server's clock) a missed message may be and still be answered")
+    presence: bool = setting(Kind.BOOL, True, LIMITS, "show the account online while it is connected (`@here` reaches nobody who is offline)")
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')

@@ -154,6 +154,10 @@ class ChatServer(RealtimeSource, PastReader, Protocol):
         """Show the account as typing for some seconds. Raises: ChatError."""
         ...
 
+    async def show_online(self) -> None:
+        """Show the account as online for a minute. Raises: ChatError."""
+        ...
+
 
 class HandOver(Enum):
     """What the gateway did with an event."""

@@ -44,6 +44,8 @@ class Limits:
     gate_wait_s: float = 60.0
     """How long a command waits for the gateway's start-up gate. Source: Hermes 0.22 opens it
     some seconds after it connects, 20 s at most, and resumes runs of before meanwhile."""
+    presence_every_s: float = 0.0
+    """How often the account is shown online again, which holds a minute; 0: it is not shown."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
     verdict_wait_s: float = 5.0
