@@ -12,6 +12,8 @@ from .turn import TurnActor
 
 __all__ = ["LimitNotices"]
 
+ABOUT_APPROVALS = frozenset({"not_yours", "not_alone"})
+
 
 class LimitNotices:
     """Tells whoever meets a limit."""
@@ -24,14 +26,16 @@ class LimitNotices:
     async def plan(self, draft: Draft, turn: TurnActor, running: TurnActor | None) -> None:
         """Plan to tell a person what becomes of a message, where that is told at all.
 
-        Not a program: it would answer. Not whose last question met the same.
+        Not a program: it would answer. Not whose last question met the same, unless it is about
+        an approval: each of these is somebody's act of its own.
         """
         row = turn.row
         text = self._text(row, running)
         if text is None or self._services.is_program(row.author_id):
             return
         last = await self._services.journal.read(lambda db: turns.last_before(db, row))
-        if last is not None and (last.state, last.reason) == (row.state, row.reason):
+        is_told = last is not None and (last.state, last.reason) == (row.state, row.reason)
+        if is_told and row.reason not in ABOUT_APPROVALS:
             return
         self._notices.tell(draft, row, text)
 

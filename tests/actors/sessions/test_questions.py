@@ -121,11 +121,13 @@ async def test_an_approval_by_somebody_else_is_refused_in_words_without_a_mentio
         assert (said.in_reply_to, said.thread_root_id) == (m2, m1)
         assert said.body.startswith("Only Alice, whose question waits for it, can approve")
         assert [row[1] for row in prompts(colleague)] == ["open"]
+        again = await colleague.says("bob", words, thread=m1)
+        await colleague.until(lambda: colleague.answers()[-1].in_reply_to == again)
         await colleague.says("alice", "/approve", thread=m1)
         await colleague.until_state(m1, "answered")
         late = await colleague.says("bob", "/approve", thread=m1)
         await colleague.says("alice", "and now?", thread=m1)
-        await colleague.until(lambda: len(colleague.answers()) == 4)
+        await colleague.until(lambda: len(colleague.answers()) == 5)
 
         assert colleague.state_of(late) is None
 
