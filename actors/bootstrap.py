@@ -24,6 +24,7 @@ __all__ = ["open_desk"]
 
 log = logging.getLogger(__name__)
 
+PRESENCE_EVERY_S = 30.0  # half as long as it holds
 DAY_S = 86_400
 
 
@@ -50,6 +51,7 @@ def open_desk(settings: Settings, gateway: Gateway, profile: Profile) -> Session
         limits=Limits(
             busy_wait_s=settings.rate_limit_wait_s,
             resume_window_s=settings.resume_window_s,
+            presence_every_s=PRESENCE_EVERY_S if settings.presence else 0.0,
             parallel_turns=max(1, settings.max_parallel_turns),
             retention_s=settings.retention_days * DAY_S,
         ),

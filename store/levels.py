@@ -1,4 +1,4 @@
-"""The table `levels`: rooms of which the account is told less, or more, than usual."""
+"""The table `levels`: how much of which rooms the account is told."""
 
 from collections.abc import Mapping
 

@@ -229,6 +229,18 @@ def m007_position(db: Database) -> None:
     _run(db, "position")
 
 
+@migrations()
+def m008_levels(db: Database) -> None:
+    """Keep each level that a room has for itself: it wins over the one of all rooms."""
+    _run(db, "levels")
+
+
+@migrations()
+def m009_asking_commands(db: Database) -> None:
+    """Know which commands had the agent run: they are questions as far as limits go."""
+    db.execute("alter table turns add column asks integer not null default 0")
+
+
 def _run(db: Database, name: str) -> None:
     """Run the statements of a file in the folder `schema`."""
     text = (SCHEMA / f"{name}.sql").read_text(encoding="utf-8")

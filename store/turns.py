@@ -74,6 +74,8 @@ class TurnRow(NamedTuple):
     """The conversation that holds it; None: none does (not handed over, or that was undone)."""
     command: str | None
     """Name of the command it is, with its slash; None: it is none."""
+    asks: int
+    """1: it is a command that has the agent run, so a question as far as limits go; else 0."""
     sign: str | None
     """The reaction that shows on the message; None: none."""
     let_in_by: str | None
@@ -116,11 +118,21 @@ def of_author(db: Database, scope: str, author_id: str) -> list[TurnRow]:
 def questions_of(db: Database, scope: str, author_id: str, since: str) -> tuple[int, int]:
     """Count the questions of an author: those that wait, and those received since a moment.
 
-    Commands and what was refused are no questions; what still runs does not wait.
+    What was refused is no question, nor is a command unless it has the agent run; what still
+    runs does not wait. What such a command asked waits, at the gateway, as long as a turn of its
+    lane that came before it is open.
     """
-    of_author = "select count(*) from turns where author_id = ? and scope = ? and "
-    waiting = of_author + "closed_at is null and state in ('received', 'admitted', 'queued')"
-    recent = of_author + "received_at >= ? and state not in ('refused', 'bypassed')"
+    of_author = "select count(*) from turns as t where author_id = ? and scope = ? and "
+    is_behind = (
+        "exists (select 1 from turns as b where b.scope = t.scope and b.closed_at is null "
+        "and b.session_key = t.session_key and b.lane_order < t.lane_order)"
+    )
+    waiting = f"""{of_author} (
+        (closed_at is null and state in ('received', 'admitted', 'queued'))
+        or (asks = 1 and state in ('held', 'bypassed') and {is_behind})
+    )"""
+    recent = f"""{of_author} received_at >= ? and state <> 'refused'
+        and (asks = 1 or state not in ('held', 'bypassed'))"""
     (waits,) = db.conn.execute(waiting, (author_id, scope)).fetchone()
     (count,) = db.conn.execute(recent, (author_id, scope, since)).fetchone()
     return int(waits), int(count)

@@ -28,7 +28,7 @@ from ..sessions.facts import (
     Room,
 )
 from ..sessions.ports import Post
-from ..sessions.stream_events import StreamEvent, StreamOpened
+from ..sessions.stream_events import LevelChanged, StreamEvent, StreamOpened
 from .credential import Credential
 from .directory import ServerDirectory
 from .inbox import Inbox, levels_of
@@ -37,6 +37,7 @@ from .refusals import TokenRefusedError
 from .resources import account_of, is_deleted, message_of
 from .rooms import ChattoRooms
 from .session import Session
+from .showing import Showing
 from .timelines import Timelines
 
 __all__ = ["ChattoServer"]
@@ -64,8 +65,9 @@ class ChattoServer:
         self.rooms = ChattoRooms(self._session)
         self._directory = ServerDirectory(self._session)
         self._inbox = Inbox(self._session)
+        self._showing = Showing(self._session)
         self._account: Account | None = None
-        self._levels = NotificationLevels(frozenset(), frozenset())
+        self._levels = NotificationLevels({})
 
     async def identify(self) -> Account:
         """Log in where a password is configured, and return whose account it is.
@@ -108,7 +110,10 @@ class ChattoServer:
         try:
             yield StreamOpened(stream.server_version)
             while True:
-                yield await stream.next_event()
+                event = await stream.next_event()
+                if isinstance(event, LevelChanged):
+                    self._levels = self._levels.after(event.room_id, event.level)
+                yield event
         except TokenRefusedError as error:  # whether another can be had, identifying finds out
             reason = "authentication_required"
             raise StreamLostError(reason) from error
@@ -279,13 +284,9 @@ class ChattoServer:
         await self._session.read(method, request)
 
     async def show_typing(self, place: Place) -> None:
-        """Show the account as typing for some seconds.
+        """Show the account as typing for some seconds. Raises: ChatError."""
+        await self._showing.typing(place)
 
-        Raises:
-            ChatError: see its tree.
-        """
-        wire = await self._session.wire()
-        request = wire.pb.rooms.UpdateTypingIndicatorRequest(
-            room_id=place.room_id, thread_root_event_id=place.thread_root_id or ""
-        )
-        await self._session.read(wire.services.rooms.update_typing_indicator, request)
+    async def show_online(self) -> None:
+        """Show the account as online for a minute. Raises: ChatError."""
+        await self._showing.online()

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from ..sessions.facts import Person
+from ..sessions.facts import Level, Person
 from ..sessions.stream_events import (
+    LevelChanged,
     Membership,
     Mentioned,
     MessageEdited,
@@ -17,10 +18,19 @@ from ..sessions.stream_events import (
     StreamEvent,
 )
 
-__all__ = ["event_of"]
+__all__ = ["event_of", "level_of"]
 
 Proto: TypeAlias = Any
 """A generated message. Not imported from `pb`: translating needs none of its classes."""
+
+
+LEVELS: Final[Mapping[int, Level]] = {2: Level.MUTED, 3: Level.NORMAL, 4: Level.ALL_MESSAGES}
+"""Source: Chatto 0.4.20, proto/chatto/api/v1/notification_preferences.proto."""
+
+
+def level_of(number: int) -> Level | None:
+    """Translate a level; None: the room has none of its own."""
+    return LEVELS.get(number)
 
 
 def event_of(envelope: Proto) -> StreamEvent | None:
@@ -80,6 +90,10 @@ def _left(envelope: Proto, body: Proto) -> StreamEvent:
     return RoomChanged(body.room_id, envelope.actor_id, Membership.LEFT)
 
 
+def _level_changed(_: Proto, body: Proto) -> StreamEvent:
+    return LevelChanged(body.room_id or None, level_of(body.level))
+
+
 def _profile_changed(_: Proto, body: Proto) -> StreamEvent:
     return PersonChanged(Person(body.user_id, body.login, body.display_name))
 
@@ -98,6 +112,7 @@ TRANSLATIONS: Final[Mapping[str | None, Callable[[Proto, Proto], StreamEvent | N
     "message_edited": _edited,
     "message_retracted": _retracted,
     "notification_created": _notified,
+    "notification_level_changed": _level_changed,
     "room_updated": _room_changed,
     "room_deleted": _room_changed,
     "room_archived": _room_changed,

@@ -8,15 +8,14 @@ Source: Chatto 0.4.20, cli/internal/core/notifications.go.
 from collections.abc import Mapping
 from typing import Final
 
-from ..sessions.facts import EntryKind, InboxEntry, InboxPage, NotificationLevels
+from ..sessions.facts import EntryKind, InboxEntry, InboxPage, Level, NotificationLevels
+from .frames import level_of
 from .resources import Proto, moment_of
 from .session import Session
 
 __all__ = ["Inbox", "levels_of"]
 
 PAGE: Final = 100  # entries; the server gives no more at once
-MUTED: Final = 2  # NOTIFICATION_LEVEL_MUTED
-ALL_MESSAGES: Final = 4  # NOTIFICATION_LEVEL_ALL_MESSAGES
 
 KINDS: Final[Mapping[str, EntryKind]] = {
     "mention": EntryKind.MENTION,
@@ -61,14 +60,13 @@ class Inbox:
 
 def levels_of(viewer: Proto) -> NotificationLevels:
     """Return the account's notification levels from a GetViewerResponse."""
-    of_rooms = {
-        each.room_id: each.preference.level for each in viewer.room_notification_preferences
+    own = {
+        each.room_id: level
+        for each in viewer.room_notification_preferences
+        if (level := level_of(each.preference.level)) is not None
     }
-    return NotificationLevels(
-        muted=frozenset(room for room, level in of_rooms.items() if level == MUTED),
-        all_messages=frozenset(room for room, level in of_rooms.items() if level == ALL_MESSAGES),
-        is_server_muted=viewer.server_notification_preference.effective_level == MUTED,
-    )
+    everywhere = level_of(viewer.server_notification_preference.effective_level)
+    return NotificationLevels(own, everywhere or Level.NORMAL)
 
 
 def _entry_of(item: Proto) -> InboxEntry:

@@ -16,6 +16,7 @@ __all__ = [
     "messages",
     "notifications",
     "preferences",
+    "presence",
     "reactions",
     "realtime",
     "rooms",
@@ -32,6 +33,7 @@ members: Proto = importlib.import_module("chatto.api.v1.member_directory_pb2")
 messages: Proto = importlib.import_module("chatto.api.v1.messages_pb2")
 notifications: Proto = importlib.import_module("chatto.api.v1.notifications_pb2")
 preferences: Proto = importlib.import_module("chatto.api.v1.notification_preferences_pb2")
+presence: Proto = importlib.import_module("chatto.api.v1.presence_pb2")
 reactions: Proto = importlib.import_module("chatto.api.v1.reactions_pb2")
 realtime: Proto = importlib.import_module("chatto.realtime.v1.realtime_pb2")
 rooms: Proto = importlib.import_module("chatto.api.v1.rooms_pb2")

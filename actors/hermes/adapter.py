@@ -21,6 +21,7 @@ from .account_lock import release_account, take_account
 from .environment import profile_variable
 from .events import key_of_source
 from .gateway_port import GatewayPort
+from .known_toolsets import unknown_toolsets
 from .profile import Profile, current_profile
 from .questions import marked, question_of
 from .send_results import not_posted, said_to_gateway
@@ -28,6 +29,7 @@ from .session_ends import SessionEnds, Subscription
 from .settings import (
     Settings,
     SettingsError,
+    admission_policy,
     missing_credential,
     resolve,
     split_home,
@@ -116,6 +118,9 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if not take_account(self, settings):
             return False
         _settle_home(self.config, settings)
+        rooms = admission_policy(settings).rooms
+        for line in await anyio.to_thread.run_sync(unknown_toolsets, rooms):
+            logger.warning("%s", line)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
         self._hearing = self._session_ends.subscribe(self._port.runs.session_ended)

@@ -11,6 +11,7 @@ from gateway.platforms.base import BasePlatformAdapter, MessageEvent
 from ..sessions.facts import Place
 from ..sessions.ports import ConnectionReport, HandOver, RunStop, TurnOrder
 from ..sessions.remains import Remains
+from .asking_commands import has_agent_run
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
 from .leftovers import Leftovers
@@ -195,6 +196,8 @@ class GatewayPort:
             return accepted is True
         # 0.19 records nothing; there a free key that became busy is the sign
         return key in self._adapter._active_sessions  # noqa: SLF001
+
+    has_agent_run = staticmethod(has_agent_run)
 
     def run_of(self, session_key: str) -> str | None:
         """Return the message whose run is under way; None: no run is, or it has none."""

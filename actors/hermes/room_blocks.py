@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Mapping
 
 from ..sessions.policy import Bots, FollowUps, RoomRules
+from ..sessions.room_rules import FREE_ROOMS, written_at
 from .room_lists import RoomBlocks, toolset_names
 from .values import JunkError, Kind, MalformedError, Value, read_value
 
@@ -56,11 +57,13 @@ def read_room_blocks(name: str, raw: object, warnings: list[str]) -> RoomBlocks:
     return tuple(blocks.values())
 
 
-def contradiction(free_rooms: tuple[str, ...], blocks: RoomBlocks) -> str | None:
-    """Return the room that one list frees from mentions and its block does not; None: none."""
+def contradiction(free_rooms: tuple[str, ...], blocks: RoomBlocks) -> tuple[str, str] | None:
+    """Return the block of a room that the list frees from mentions, and the list; None: none."""
     free = {room.lower() for room in free_rooms}
-    bound = (room for room, rules in blocks if rules.require_mention and room.lower() in free)
-    return next(bound, None)
+    for room, rules in blocks:
+        if rules.require_mention and room.lower() in free:
+            return written_at(room, rules), FREE_ROOMS
+    return None
 
 
 def _read_block(name: str, block: Mapping[object, object], warnings: list[str]) -> RoomRules:
@@ -87,6 +90,7 @@ def _read_block(name: str, block: Mapping[object, object], warnings: list[str]) 
         prompt=_text(values.get("prompt")),
         thread_lines=_int(values.get("thread_context_message_limit")),
         room_lines=_int(values.get("room_context_message_limit")),
+        written=(name,),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..sessions.policy import RoomRules
-from ..sessions.room_rules import together
+from ..sessions.room_rules import together, written_at
 from .values import MalformedError
 
 __all__ = ["RoomBlocks", "joined_blocks", "read_prompts", "read_toolsets", "toolset_names"]
@@ -28,8 +28,9 @@ def read_toolsets(name: str, raw: object) -> RoomBlocks:
     """
     entries = _pairs(raw) if isinstance(raw, str) else _entries(raw)
     return tuple(
-        (room, RoomRules(toolsets=toolset_names(names, f"{name}.{room}")))
+        (room, RoomRules(toolsets=toolset_names(names, place), written=(place,)))
         for room, names in entries
+        for place in [f"{name}.{room}"]
     )
 
 
@@ -41,10 +42,11 @@ def read_prompts(name: str, raw: object) -> RoomBlocks:
     """
     blocks: list[tuple[str, RoomRules]] = []
     for room, prompt in _entries(raw):
+        place = f"{name}.{room}"
         if not isinstance(prompt, str):
-            message = f"a map from rooms to texts (the entry {name}.{room})"
+            message = f"a map from rooms to texts (the entry {place})"
             raise MalformedError(message)
-        blocks.append((room, RoomRules(prompt=prompt.strip() or None)))
+        blocks.append((room, RoomRules(prompt=prompt.strip() or None, written=(place,))))
     return tuple(blocks)
 
 
@@ -70,18 +72,18 @@ def toolset_names(raw: object, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def joined_blocks(*maps: RoomBlocks) -> tuple[RoomBlocks, str | None]:
+def joined_blocks(*maps: RoomBlocks) -> tuple[RoomBlocks, tuple[str, str] | None]:
     """Put together what several settings say of rooms.
 
     Returns:
-        The rules, and a room of which one setting says otherwise than another; None: of none.
+        The rules, and two entries that say different things of one room; None: there are none.
     """
     joined: dict[str, tuple[str, RoomRules]] = {}
     for room, rules in (entry for each in maps for entry in each):
         written, before = joined.get(room.lower(), (room, RoomRules()))
         both = together(before, rules)
         if both is None:
-            return (), room
+            return (), (written_at(written, before), written_at(room, rules))
         joined[room.lower()] = (written, both)
     return tuple(joined.values()), None
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..sessions.errors import SettingsConflictError
 from ..sessions.policy import (
     NO_SIGNS,
     Bots,
@@ -119,8 +120,8 @@ class Settings:
     allow_bots: str = setting(Kind.CHOICE, "none", WHO, "other programs: `none`, `mentions` (their mentions of the agent), `all`; they must be allowed users besides", choices=BOTS)
     bot_users: tuple[str, ...] = setting(Kind.LIST, (), WHO, "accounts that are programs, logins or user IDs (servers before 0.5 do not tell)")
     loop_budget: int = setting(Kind.INT, 5, WHO, "turns that programs may cause in one thread, or one program anywhere, until a person writes there")
-    max_waiting_per_person: int = setting(Kind.INT, 0, WHO, "questions of one person that may wait; a further one is refused, and its author told; 0 = no limit")
-    max_turns_per_hour: int = setting(Kind.INT, 0, WHO, "questions of one person within an hour; a further one is refused, and its author told; 0 = no limit")
+    max_waiting_per_person: int = setting(Kind.INT, 0, WHO, "questions of one person that may wait, those put by a command (`/queue`) included; a further one is refused, and its author told; 0 = no limit")
+    max_turns_per_hour: int = setting(Kind.INT, 0, WHO, "questions of one person within an hour, those put by a command (`/queue`, `/bg`, a skill) included; a further one is refused, and its author told; 0 = no limit")
     allowed_channels: tuple[str, ...] | None = setting(Kind.LIST, None, WHERE, "rooms to answer in, by ID or name; not set = every room the account is in. Direct messages are not affected")
     require_mention: bool = setting(Kind.BOOL, True, WHERE, "false: no room needs a mention")
     free_response_channels: tuple[str, ...] = setting(Kind.LIST, (), WHERE, "rooms that need no mention, by ID or name; a message that is addressed to somebody else is left alone there too")
@@ -143,12 +144,14 @@ class Settings:
     reaction_cancelled: str | None = setting(Kind.EMOJI, "no_entry_sign", EDITS, "the run was stopped")
     reaction_failed: str | None = setting(Kind.EMOJI, "x", EDITS, "no answer could be given")
     resume_window_s: int = setting(Kind.SECONDS, 900, LIMITS, "how old (by the server's clock) a missed message may be and still be answered")
+    presence: bool = setting(Kind.BOOL, True, LIMITS, "show the account online while it is connected (`@here` reaches nobody who is offline)")
     read_timeout_s: int = setting(Kind.SECONDS, 10, LIMITS, "longest wait for a read")
     send_timeout_s: int = setting(Kind.SECONDS, 30, LIMITS, "longest wait for a post; then it is read back")
     rate_limit_wait_s: int = setting(Kind.SECONDS, 30, LIMITS, 'longest wait when the server says "later"; then the answer has failed')
     max_parallel_turns: int = setting(Kind.INT, 16, LIMITS, "turns at the gateway at once, commands apart; others wait in order, nobody is refused; 0 counts as 1")
     retention_days: int = setting(Kind.INT, 30, LIMITS, "how long finished turns and their transitions are kept; never shorter than edits and redeliveries reach back, a day")
     post_tool: bool = setting(Kind.BOOL, False, TOOLS, "give the agent a tool that posts elsewhere")
+    cross_session_tools: bool = setting(Kind.BOOL, False, TOOLS, "the agent may look into its other conversations in every room and direct conversation (the gateway's `session_search`); false: only in a room whose list of toolsets names `session_search`")
     room_toolsets: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "toolsets that *replace* `platform_toolsets.chatto` in a room and its threads: list every one the room keeps, `chatto` too if the agent keeps its tools there. As a variable: `R1=web,chatto; R2=web`")
     channel_prompts: RoomBlocks = setting(Kind.ROOM_MAP, (), TOOLS, "extra instructions for a room and its threads; they hold from a session's beginning", has_variable=False)
     # fmt: on
@@ -202,24 +205,14 @@ def resolve(variable: Callable[[str], str | None], extra: Mapping[str, object]) 
         values[row.attribute] = _resolve_row(row, variable, extra, warnings)
     warnings += _unknown_keys(extra, [row.key for row in rows])
     settings = dataclasses.replace(Settings(), **values)
-    room = contradiction(settings.free_response_channels, settings.rooms)
-    if room is not None:
-        message = (
-            f"platforms.chatto.extra.rooms.{room} requires a mention, and free_response_channels "
-            "says that the room needs none. Correct one of them and restart the gateway."
-        )
-        raise SettingsError(message)
-    _, room = _joined_rooms(settings)
-    if room is not None:
-        message = (
-            f"platforms.chatto.extra.rooms.{room} says otherwise than room_toolsets or "
-            "channel_prompts do of that room. Correct one of them and restart the gateway."
-        )
-        raise SettingsError(message)
+    conflict = contradiction(settings.free_response_channels, settings.rooms)
+    conflict = conflict or _joined_rooms(settings)[1]
+    if conflict is not None:
+        raise SettingsError(str(SettingsConflictError(*conflict)))
     return Resolution(settings, tuple(warnings))
 
 
-def _joined_rooms(settings: Settings) -> tuple[RoomBlocks, str | None]:
+def _joined_rooms(settings: Settings) -> tuple[RoomBlocks, tuple[str, str] | None]:
     return joined_blocks(settings.rooms, settings.room_toolsets, settings.channel_prompts)
 
 

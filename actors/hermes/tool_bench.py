@@ -41,11 +41,14 @@ class ToolBench:
         self._begun_in: ContextVar[str | None] = ContextVar("chatto_room", default=None)
         self.may_post = False
         """Whether the tool that posts elsewhere is offered, by the settings of the last start."""
+        self.may_read_across = False
+        """Whether tools may read other conversations everywhere, by the same settings."""
 
     def open(self, desk: Desk, settings: Settings) -> None:
         """Have calls answered by a desk; call it on the loop the desk runs on."""
         self._open = _Open(desk, asyncio.get_running_loop())
         self.may_post = settings.post_tool
+        self.may_read_across = settings.cross_session_tools
         self._has_lists = any(own.toolsets for _, own in admission_policy(settings).rooms)
 
     def close(self, desk: Desk) -> None:
@@ -68,6 +71,16 @@ class ToolBench:
         if platform == PLATFORM_NAME:
             return str(get_session_env("HERMES_SESSION_CHAT_ID", ""))
         return None if platform else self._begun_in.get()
+
+    def is_heard(self) -> bool:
+        """Tell whether what the calling run finds out is posted by us.
+
+        So is what a scheduled job finds out, where it is delivered here: it runs in no room.
+        Source: Hermes 0.22, cron/scheduler.py:_reload_dotenv_and_publish_delivery_target.
+        """
+        if self.place() is not None:
+            return True
+        return bool(get_session_env("HERMES_CRON_AUTO_DELIVER_PLATFORM", "") == PLATFORM_NAME)
 
     def toolsets_of(self, room_id: str) -> tuple[str, ...] | None:
         """Return the toolsets of a room; None: those of the platform. Call it anywhere.

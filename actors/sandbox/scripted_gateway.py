@@ -284,8 +284,7 @@ class ScriptedGateway(ScriptedSessions):
         return RunOutcome.SUCCESS
 
     async def _obey(self, key: str, order: TurnOrder) -> None:
-        if order.text.startswith("/queue ") and not self._running.get(key):
-            # A command that is a question: the real gateway runs its words, in no lane of ours.
+        if self.has_agent_run(order.text) and not self._running.get(key):
             words = replace(order, text=order.text.removeprefix("/queue "))
             await self._run(key, words, self._open_slot(key, order.message_id))
             return

@@ -40,6 +40,10 @@ class ScriptedSessions:
             return f"agent:main:chatto:dm:{place.room_id}"
         return f"agent:main:chatto:thread:{place.room_id}:{place.thread_root_id}"
 
+    def has_agent_run(self, command: str) -> bool:
+        """Tell whether a command is a question: the real gateway runs its words, too."""
+        return command.startswith("/queue ")
+
     def has_session(self, session_key: str) -> bool:
         """Tell whether there is a conversation for this key."""
         return session_key in self.sessions

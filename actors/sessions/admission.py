@@ -21,6 +21,7 @@ from .room_rules import Rules, answers_room, needs_no_mention, rules_of
 from .stream_events import Target, TargetKind
 
 __all__ = [
+    "APPROVALS",
     "Addressed",
     "Admitted",
     "Bypassed",
@@ -40,6 +41,9 @@ __all__ = [
 
 BROADCASTS = frozenset({"all", "here"})
 """Handles that mean everybody. Source: Chatto 0.4.20, cli/internal/core/mentions.go."""
+
+APPROVALS = frozenset({"/approve", "/deny"})
+"""Commands that settle what a run waits for."""
 
 COMMAND = re.compile(r"/[A-Za-z][\w-]*(?=\s|$)")
 """A command as the gateway reads it: a slash, a name, and nothing stuck to it."""
@@ -118,6 +122,10 @@ class Inbound:
     """Questions of the author within the last hour."""
     targets: tuple[Target, ...] | None = None
     """Whom the server says it mentions; None: it does not, the text has to."""
+    command_asks: bool = False
+    """Whether it is a command that has the agent run."""
+    approval_waits: bool = False
+    """Whether it is an approval, and a run in that conversation waits for one."""
     is_too_old: bool = False
     """Whether it was found so late that nobody waits for the answer any more."""
 
@@ -165,6 +173,8 @@ class Bypassed:
     cause: Cause
     command: str
     """What the gateway gets as the message; a command from its slash on."""
+    asks: bool = False
+    """Whether it has the agent run, so that it is a question as far as limits go."""
 
     @property
     def is_command(self) -> bool:
@@ -196,9 +206,9 @@ def admit(inbound: Inbound, policy: Policy) -> Verdict:
     command = text if cause is Cause.STRANGER else command_in(text, inbound.own_login)
     if inbound.is_too_old:
         return Expired(cause)
-    if refused := _refused(inbound, policy, is_command=command is not None):
+    if refused := _refused(inbound, policy, command):
         return Refused(cause, refused)
-    return Admitted(cause) if command is None else Bypassed(cause, command)
+    return Admitted(cause) if command is None else Bypassed(cause, command, inbound.command_asks)
 
 
 def _stopped(inbound: Inbound, policy: Policy, rules: Rules) -> str | None:
@@ -286,6 +296,7 @@ def _unaddressed_cause(inbound: Inbound, rules: Rules, *, names_others: bool) ->
         rules.follow_ups is FollowUps.ANYONE
         or (rules.follow_ups is FollowUps.ASKER and inbound.author_is_asker)
     )
+    follows = follows or inbound.approval_waits
     if not follows and rules.needs_mention:
         return NotForUs("not_addressed")
     message = inbound.message
@@ -295,26 +306,38 @@ def _unaddressed_cause(inbound: Inbound, rules: Rules, *, names_others: bool) ->
     return Cause.FOLLOW_UP if follows else Cause.OPEN_ROOM
 
 
-def _refused(inbound: Inbound, policy: Policy, *, is_command: bool) -> str | None:
+def _refused(inbound: Inbound, policy: Policy, command: str | None) -> str | None:
     """Say why a message that is meant will not run; None: it will."""
-    room = inbound.room
-    if room.is_archived:
-        return "room_archived"
-    if not room.takes_answers:
-        return "room_read_only"
-    if is_command and inbound.path is not Path.POSTED:
+    if inbound.room.is_archived or not inbound.room.takes_answers:
+        return "room_archived" if inbound.room.is_archived else "room_read_only"
+    if command is not None and inbound.path is not Path.POSTED:
         return "command"
-    if _is_somebody_elses(inbound.editor, policy):
-        return "edited_unseen"
+    if command is not None and not inbound.is_pair and _lifts_approvals(command):
+        return "not_alone"
+    if whose := _why_not_the_authors(inbound.editor, policy):
+        return whose
     if inbound.author_is_program and inbound.caused_by_programs >= policy.loop_budget:
         return "loop_budget"
-    return None if is_command else _over_limit(inbound, policy)
+    is_question = command is None or inbound.command_asks
+    return _over_limit(inbound, policy) if is_question else None
 
 
-def _is_somebody_elses(editor: Editor, policy: Policy) -> bool:
-    """Tell whether the words must not be asked in the author's name."""
+def _lifts_approvals(command: str) -> bool:
+    """Tell whether a command lets runs of other people do what those were to be asked about.
+
+    Source: Hermes 0.22, gateway/slash_commands.py: _handle_yolo_command, of the conversation;
+    _handle_approvals_command, of the profile, where a mode is given.
+    """
+    name, *words = command.lower().split()
+    return name == "/yolo" or (name == "/approvals" and bool(words))
+
+
+def _why_not_the_authors(editor: Editor, policy: Policy) -> str | None:
+    """Say why words must not be asked in the author's name; None: they may."""
+    if editor is Editor.OTHER:
+        return "editor_is_not_author"
     refuses = policy.revisions.unseen is EditedUnseen.REFUSE
-    return editor is Editor.OTHER or (editor is Editor.UNKNOWN and refuses)
+    return "edited_unseen" if editor is Editor.UNKNOWN and refuses else None
 
 
 def _over_limit(inbound: Inbound, policy: Policy) -> str | None:

@@ -198,7 +198,12 @@ class BacklogReader:
             return Standing.KNOWN if gateway.may_speak(author_id, place) else Standing.UNVERIFIED
 
         return [
-            Line.of(message, people[message.author_id].display_name, standing(message.author_id))
+            Line.of(
+                message,
+                people[message.author_id].display_name,
+                standing(message.author_id),
+                self._services.editors.of(message),
+            )
             for message in messages
         ]
 

@@ -15,7 +15,7 @@ from .backlog import Backlog, BacklogReader, Conversation
 from .errors import ChatError
 from .facts import Message, Person, Place, RoomKind
 from .inert import quotable_name, quotable_text
-from .lines import Block, Header, Line
+from .lines import EDITED, Block, Header, Line, Standing
 from .policy import ContextLimits
 from .room_rules import context_of
 from .services import Services
@@ -293,9 +293,12 @@ class Briefing:
         # The gateway writes it between quotation marks within brackets, in one line.
         said = " ".join(quotable_text(target.body)).translate(UNCLOSING) or "(no text)"
         text = said if len(said) <= POINTER_LENGTH else f"{said[:POINTER_LENGTH]}…"
+        marks = ("" if is_known else Standing.UNVERIFIED.value) + EDITED[
+            self._services.editors.of(target)
+        ]
         return Pointer(
             message_id=target.message_id,
-            text=text if is_known else f"(unverified) {text}",
+            text=f"{marks} {text}".lstrip(),
             author=replace(author, display_name=quotable_name(author.display_name)),
             is_own=is_own,
         )

@@ -2,7 +2,7 @@
 
 from ...store import turns
 from ...store.turns import TurnRow
-from .admission import Admitted, Bypassed, Cause, Expired, Refused, command_in
+from .admission import APPROVALS, Admitted, Bypassed, Cause, Expired, Refused, command_in
 from .characters import trim
 from .correcting import Correcting
 from .dispatch import Dispatch
@@ -10,6 +10,7 @@ from .holding import Holding
 from .journal import Draft
 from .lane import Lane
 from .mail import THREAD, NotStarted
+from .mentions import leading_mention_end
 from .own_words import OwnWords, names_own_command
 from .ports import HandOver, Question
 from .services import Services
@@ -17,9 +18,6 @@ from .stopping import STOPPING_COMMANDS, stop_lane
 from .turn import TurnActor
 
 __all__ = ["Bypass"]
-
-APPROVALS = frozenset({"/approve", "/deny"})
-"""Commands that settle what a run waits for."""
 
 
 class Bypass:
@@ -62,7 +60,8 @@ class Bypass:
         """Look at a verdict beside the run that is under way in this lane.
 
         What it asked its person, that person answers past the lane; an approval by anybody else
-        would be taken by the gateway for that person's.
+        would be taken by the gateway for that person's. Nor does anybody else choose: what is no
+        more than a number is no question.
         """
         asker_id = await self._whose_run()
         if asker_id is None:
@@ -71,10 +70,19 @@ class Bypass:
         if isinstance(verdict, Bypassed) and not is_theirs:
             name = verdict.command.split(maxsplit=1)[0].lower()
             return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
-        if isinstance(verdict, Admitted) and is_theirs:
-            is_answer = Question.CHOICE in self._services.gateway.waits_for(self._key)
-            return Bypassed(verdict.cause, row.body or "") if is_answer else verdict
-        return verdict
+        if not isinstance(verdict, Admitted):
+            return verdict
+        if Question.CHOICE not in self._services.gateway.waits_for(self._key):
+            return verdict
+        if is_theirs:
+            return Bypassed(verdict.cause, row.body or "")
+        return Refused(verdict.cause, "not_yours") if self._is_number(row) else verdict
+
+    def _is_number(self, row: TurnRow) -> bool:
+        """Tell whether a message is but the number of a choice, behind a mention or not."""
+        body = trim(row.body or "")
+        said = body[leading_mention_end(body, self._services.directory.account.login) :]
+        return trim(said).rstrip(".)").isdecimal()
 
     async def _whose_run(self) -> str | None:
         """Return whose question runs, also one that was put as a command; None: none is known."""

@@ -86,11 +86,11 @@ class ProtocolNotSpokenError(UnusableConnectionError):
 class SettingsConflictError(UnusableConnectionError):
     """Two settings say different things of one room, as its name and its ID show."""
 
-    def __init__(self, entry: str) -> None:
-        """Name the entry."""
+    def __init__(self, first: str, second: str) -> None:
+        """Name the entries."""
         super().__init__(
-            f"platforms.chatto.extra.rooms.{entry} and another setting say different things of "
-            "one room. Correct one of them and restart the gateway."
+            f"{first} and {second} say different things of one room. "
+            "Correct one of them and restart the gateway."
         )
 
 

@@ -1,7 +1,7 @@
 """What is known of the server: rooms, people, messages and where a conversation is held."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
@@ -10,6 +10,7 @@ __all__ = [
     "EntryKind",
     "InboxEntry",
     "InboxPage",
+    "Level",
     "Message",
     "NotificationLevels",
     "Page",
@@ -163,18 +164,40 @@ class InboxPage:
     has_more: bool
 
 
+class Level(Enum):
+    """How much of a room the account is told by notifications; the values stand in the store."""
+
+    NORMAL = "normal"
+    MUTED = "muted"
+    """Nothing said there is ever in the inbox."""
+    ALL_MESSAGES = "all_messages"
+    """Everything said there is."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotificationLevels:
-    """Of which rooms the account is told less, or more, than usual, by its own settings."""
+    """How much of which rooms the account is told, by its own settings."""
 
-    muted: frozenset[str]
-    """Room IDs: nothing said there is ever in the inbox."""
-    all_messages: frozenset[str]
-    """Room IDs: everything said there is."""
-    is_server_muted: bool = False
-    """Whether rooms without a level of their own are muted, direct conversations too."""
+    own: Mapping[str, Level]
+    """Levels that rooms have for themselves, by room ID."""
+    everywhere: Level = Level.NORMAL
+    """That of all other rooms, direct conversations too."""
 
-    def mutes(self, room_id: str) -> bool:
-        """Tell whether what is said in a room while nobody listens is hidden from the account."""
-        has_own = room_id in self.all_messages
-        return room_id in self.muted or (self.is_server_muted and not has_own)
+    def of(self, room_id: str) -> Level:
+        """Return the level that holds in a room.
+
+        Source: Chatto 0.4.20, cli/internal/core/notification_level.go.
+        """
+        return self.own.get(room_id, self.everywhere)
+
+    def after(self, room_id: str | None, level: Level | None) -> "NotificationLevels":
+        """Return what holds after a change.
+
+        Args:
+            room_id: whose level it is; None: that of all rooms without one of their own.
+            level: the new one; None: it has none any more.
+        """
+        if room_id is None:
+            return replace(self, everywhere=level or Level.NORMAL)
+        own = {id_: its for id_, its in self.own.items() if id_ != room_id}
+        return replace(self, own=own if level is None else {**own, room_id: level})

@@ -7,10 +7,22 @@ from datetime import datetime, timedelta
 
 from ...store import turns
 from ..runtime.clock import utc_text
-from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit
+from .admission import (
+    APPROVALS,
+    Admitted,
+    Bypassed,
+    Editor,
+    Inbound,
+    Path,
+    Verdict,
+    admit,
+    command_in,
+)
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
 from .mentions import mentions
+from .own_words import names_own_command
+from .ports import Question as Asked
 from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
@@ -133,13 +145,15 @@ class Judge:
         is_counted = is_program and (question.is_new or question.path is Path.EDITED)
         key = standing.session_key
         waiting, recent = tally.questions_of(author_id) if question.is_new else (0, 0)
+        let_in_by = services.let_in_by(author_id, standing.place)
+        command = command_in(message.body, account.login) if let_in_by is not None else None
         return Inbound(
             message=message,
             room=room,
             path=question.path,
             own_id=account.user_id,
             own_login=account.login,
-            let_in_by=services.let_in_by(author_id, standing.place),
+            let_in_by=let_in_by,
             is_pair=room.kind is RoomKind.DIRECT
             and services.server.is_pair(room.room_id, author_id),
             server_says_mentioned=question.says_mentioned,
@@ -151,9 +165,21 @@ class Judge:
             caused_by_programs=tally.loops.caused(key, author_id) if is_counted else 0,
             waiting=waiting,
             within_the_hour=recent,
+            approval_waits=command is not None and self._approval_waits(command, key),
+            command_asks=command is not None and self._has_agent_run(command),
             targets=question.targets,
             is_too_old=self._is_too_old(question),
         )
+
+    def _approval_waits(self, command: str, key: str) -> bool:
+        """Tell whether a command is an approval that a run in its conversation waits for."""
+        if command.split(maxsplit=1)[0].lower() not in APPROVALS:
+            return False
+        return Asked.APPROVAL in self._services.gateway.waits_for(key)
+
+    def _has_agent_run(self, command: str) -> bool:
+        """Tell whether a command has the agent run, so that it is a question."""
+        return not names_own_command(command) and self._services.gateway.has_agent_run(command)
 
     def _is_too_old(self, question: Question) -> bool:
         """Tell whether a message was found so late that nobody waits for the answer any more."""
@@ -184,6 +210,9 @@ class Tally:
                 self.loops.count(key, author_id)
         elif inbound.let_in_by is not None and author_id != inbound.own_id:
             self.loops.rearm(key)
-        if is_new and isinstance(verdict, Admitted) and author_id in self.asked:
+        is_question = isinstance(verdict, Admitted) or (
+            isinstance(verdict, Bypassed) and verdict.asks
+        )
+        if is_new and is_question and author_id in self.asked:
             waiting, recent = self.asked[author_id]
             self.asked[author_id] = (waiting + 1, recent + 1)

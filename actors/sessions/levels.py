@@ -4,6 +4,7 @@ import logging
 from functools import partial
 
 from ...store import levels
+from .facts import Level
 from .services import Services
 
 __all__ = ["note_levels"]
@@ -17,12 +18,12 @@ def note_levels(services: Services) -> None:
     Nothing depends on it but what an operator reads.
     """
     known = services.server.notification_levels()
-    if known.is_server_muted:
+    if known.everywhere is Level.MUTED:
         log.warning(
             "the account has notifications muted for the whole server: what is asked while the "
             "plugin is not connected is lost; set another level in the account's settings"
         )
-    for room_id in sorted(known.muted):
+    for room_id in sorted(id_ for id_, level in known.own.items() if level is Level.MUTED):
         room = services.directory.known_room(room_id)
         log.warning(
             "room %s (%s) is muted in the account's notification settings: what is asked there "
@@ -30,9 +31,9 @@ def note_levels(services: Services) -> None:
             room.name if room else "?",
             room_id,
         )
-    rows = dict.fromkeys(known.muted, "muted") | dict.fromkeys(known.all_messages, "all_messages")
-    if known.is_server_muted:
-        rows[""] = "muted"
+    rows = {room_id: level.value for room_id, level in known.own.items()}
+    if known.everywhere is not Level.NORMAL:
+        rows[""] = known.everywhere.value
     write = partial(
         levels.replace_all, scope=services.journal.scope, levels=rows, at=services.journal.now()
     )

@@ -1,16 +1,24 @@
 """Lines of context: who said what, shown so that nothing quoted can pass for ours."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
+from .admission import Editor
 from .facts import Message
 from .inert import quotable_name, quotable_text
 
-__all__ = ["Block", "Header", "Line", "Standing", "shorten"]
+__all__ = ["EDITED", "Block", "Header", "Line", "Standing", "shorten"]
 
 SHORTENED = "… (shortened)"
+
+EDITED: Mapping[Editor, str] = {
+    Editor.AUTHOR: "",
+    Editor.OTHER: " (edited by somebody else)",
+    Editor.UNKNOWN: " (edited)",
+}
+"""What a reader must know of whose words it shows; stands behind the standing."""
 
 
 class Header(Enum):
@@ -39,18 +47,19 @@ class Line:
     """As it is shown, mark and all; may span several screen lines."""
 
     @classmethod
-    def of(cls, message: Message, name: str, standing: Standing) -> "Line":
-        """Show a message.
+    def of(cls, message: Message, name: str, standing: Standing, editor: Editor) -> "Line":
+        """Show a message in its current words.
 
         Args:
             message: what was said; its files are named.
             name: the author's, as people see it.
             standing: by the author's ID, never by the name.
+            editor: whose words it shows.
         """
         said = quotable_text(message.body) if message.body.strip() else []
         files = [f"(file: {quotable_name(name)})" for name in message.file_names]
         first, *rest = [*said, *files] or ["(no text)"]
-        shown = [f"- {quotable_name(name)}{standing.value}: {first}"]
+        shown = [f"- {quotable_name(name)}{standing.value}{EDITED[editor]}: {first}"]
         shown += [f"  | {line}" for line in rest]
         return cls(message.message_id, message.created_at, "\n".join(shown))
 

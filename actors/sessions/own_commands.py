@@ -8,7 +8,7 @@ Source: Hermes 0.22, hermes_cli/commands.py, gateway/run_inbound.py:_hm_dispatch
 from ...store import history
 from . import people_texts as texts
 from .errors import ChatError
-from .facts import Person, Room, RoomKind
+from .facts import Level, Person, Room, RoomKind
 from .inert import quotable_name
 from .room_rules import context_of, rules_of, said_of
 from .services import Services
@@ -92,14 +92,16 @@ def _rules(room: Room, services: Services) -> list[str]:
     said = [] if own.toolsets is None else [texts.own_toolsets(own.toolsets)]
     if own.prompt is not None:
         said.append(texts.OWN_PROMPT)
-    if services.server.notification_levels().mutes(room.room_id):
+    if services.server.notification_levels().of(room.room_id) is Level.MUTED:
         said.append(texts.MUTED)
     if room.kind is RoomKind.DIRECT:
         return [texts.ALWAYS_MEANT, *said]
     limits = context_of(room, policy, services.context)
+    needed = texts.MENTION_NEEDED if policy.answer_replies else texts.MENTION_ALONE_NEEDED
     return [
-        texts.MENTION_NEEDED if rules.needs_mention else texts.NO_MENTION_NEEDED,
+        needed if rules.needs_mention else texts.NO_MENTION_NEEDED,
         texts.FOLLOW_UPS[rules.follow_ups.value],
+        texts.BOTS[rules.allow_bots.value],
         texts.lines_told(limits.thread_lines, limits.room_lines),
         *said,
     ]

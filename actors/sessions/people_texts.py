@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ALWAYS_MEANT",
+    "BOTS",
     "EVERYBODY_MAY",
     "FOLLOW_UPS",
     "JOIN_IN_PRIVATE",
     "LET_IN_BY_GATEWAY",
     "LISTED",
+    "MENTION_ALONE_NEEDED",
     "MENTION_NEEDED",
     "MUTED",
     "NO_MENTION_NEEDED",
@@ -17,11 +19,13 @@ __all__ = [
     "STATES",
     "UNREACHABLE",
     "WHY_NONE",
+    "asked_meanwhile",
     "cannot",
     "joined",
     "lane_full",
     "left",
     "lines_told",
+    "no_room_of_both",
     "no_such_room",
     "own_toolsets",
     "too_many_attempts",
@@ -47,6 +51,13 @@ MUTED = (
     "my account has this place muted: what you say here while I am not connected I never see; "
     "whoever looks after the account can change that"
 )
+MENTION_ALONE_NEEDED = "a message has to mention me"
+BOTS: Mapping[str, str] = {
+    "none": "other programs do not count",
+    "mentions": "other programs that I am told to listen to have to mention me",
+    "all": "other programs that I am told to listen to count like people",
+}
+"""By the setting."""
 OWN_PROMPT = "I have instructions of my own for this place"
 FOLLOW_UPS: Mapping[str, str] = {
     "off": "in my threads every message has to mention me, too",
@@ -57,7 +68,11 @@ FOLLOW_UPS: Mapping[str, str] = {
 
 UNREACHABLE = "The server did not answer; please try again later."
 REFUSALS: Mapping[str, str] = {
-    "not_yours": "Only {name}, whose question waits for it, can approve or deny here.",
+    "not_yours": "Only {name}, whose question waits for it, can approve, deny or choose here.",
+    "not_alone": (
+        "Approvals here belong to the person whose question waits for them, so nobody can switch "
+        "them off for all."
+    ),
     "too_many_waiting": (
         "Not taken: at most {waiting} questions of one person may wait. Ask again when one of "
         "yours is answered."
@@ -125,6 +140,14 @@ def lines_told(thread: int, room: int) -> str:
     return f"before a question I am told {thread} lines of its thread, or {room} of the room"
 
 
+def asked_meanwhile(name: str) -> str:
+    """Say that a message answers nothing."""
+    return (
+        f"I have asked {name} something and wait for that answer; yours I take as a question of "
+        "your own, after that."
+    )
+
+
 def lane_full(count: int) -> str:
     """Say that as many questions wait as may."""
     return (
@@ -149,6 +172,11 @@ def usage(command: str) -> str:
 def no_such_room(room: str) -> str:
     """Say that the account sees no such room."""
     return f"I see no room called {room}."
+
+
+def no_room_of_both(room: str) -> str:
+    """Say that a room is out of somebody's reach, whether there is one or not."""
+    return f"I see no room called {room} that you are in, too."
 
 
 def joined(room: str, *, was_inside: bool) -> str:

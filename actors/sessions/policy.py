@@ -1,6 +1,6 @@
 """What the operator decided about who may talk to the agent, and when it is meant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 __all__ = [
@@ -80,6 +80,8 @@ class RoomRules:
     """What the agent is told besides, in this room."""
     thread_lines: int | None = None
     room_lines: int | None = None
+    written: tuple[str, ...] = field(default=(), compare=False)
+    """Where it is written, as the operator finds it again; nothing follows from it."""
 
 
 @dataclass(frozen=True, slots=True)

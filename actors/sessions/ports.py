@@ -154,6 +154,10 @@ class ChatServer(RealtimeSource, PastReader, Protocol):
         """Show the account as typing for some seconds. Raises: ChatError."""
         ...
 
+    async def show_online(self) -> None:
+        """Show the account as online for a minute. Raises: ChatError."""
+        ...
+
 
 class HandOver(Enum):
     """What the gateway did with an event."""
@@ -279,6 +283,10 @@ class Gateway(Protocol):
 
     async def hand_over(self, order: TurnOrder) -> HandOver:
         """Give one turn, or command, to the gateway. Returns long before the run ends."""
+        ...
+
+    def has_agent_run(self, command: str) -> bool:
+        """Tell whether a command, from its slash on, has the agent run, by its own words."""
         ...
 
     def waits_for(self, session_key: str) -> Collection[Question]:

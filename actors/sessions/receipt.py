@@ -107,6 +107,7 @@ def _row(room: Room, message: Message, author_name: str, services: Services) -> 
         holding_before=None,
         session_token=None,
         command=None,
+        asks=0,
         sign=None,
         let_in_by=None,
         updated_at=now,

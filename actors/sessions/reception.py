@@ -1,6 +1,7 @@
 """Route what the stream says; the cheapest questions first, all of them in memory."""
 
 import logging
+from collections import OrderedDict
 from typing import assert_never
 
 from ...store import turns
@@ -8,12 +9,14 @@ from ..runtime.mailbox import Address
 from .admission import answers_room
 from .errors import ChatError
 from .facts import Place, Room, RoomKind
+from .levels import note_levels
 from .mail import MEMBERSHIP, ROOM, THREAD, Look, Retracted
 from .policy import Bots
 from .room_rules import rules_of
 from .services import Services
 from .signs import sign_again
 from .stream_events import (
+    LevelChanged,
     Membership,
     Mentioned,
     MessageEdited,
@@ -31,6 +34,7 @@ __all__ = ["Reception"]
 
 log = logging.getLogger(__name__)
 
+KNOWN_MOST = 1_024  # messages; an edit is looked for within a second of a read
 HELD_MOST = 5_000  # events; a flood does not wait for what was missed
 
 Held = MessagePosted | Mentioned | MessageEdited | MessageRetracted | PersonDeleted
@@ -47,6 +51,8 @@ class Reception:
         """What waits until a gap was caught up; None: nothing does."""
         self.announced: set[str] = set()
         """Messages the open stream brought while a gap was being caught up."""
+        self._let_through: OrderedDict[str, None] = OrderedDict()
+        """Messages that were posted or edited lately by somebody who may speak."""
         self._looked_at: set[str] = set()
         """Rooms that are being read because the account may be in them again."""
 
@@ -70,7 +76,7 @@ class Reception:
             await self._deliver(self._held.pop(0))
         self._held = None
 
-    async def route(self, event: StreamEvent) -> None:  # noqa: C901  one case an event
+    async def route(self, event: StreamEvent) -> None:  # noqa: C901, PLR0912  one case an event
         """Pass an event on; waits only while the mailbox of its room is full.
 
         Raises:
@@ -88,9 +94,13 @@ class Reception:
                 if event.user_id == self._services.directory.account.user_id:
                     self._services.unseen.miss(event.room_id)
                 await self._look(event)
+            case LevelChanged():
+                note_levels(self._services)
             case PersonChanged():
                 self._services.directory.note_person(event)
             case MessageEdited() | MessageRetracted():
+                if isinstance(event, MessageEdited):
+                    self._services.editors.note(event)
                 if self._may_revise(event):
                     await self._forward(event)
             case PersonDeleted():
@@ -125,6 +135,10 @@ class Reception:
         position.arrive(event)
         if isinstance(event, MessagePosted):
             position.announce(event.message_id, event.posted_at)
+        if isinstance(event, MessagePosted | MessageEdited):
+            self._let_through[event.message_id] = None
+            if len(self._let_through) > KNOWN_MOST:
+                self._let_through.popitem(last=False)
         if self._held is None:
             await self._deliver(event)
             return
@@ -199,8 +213,11 @@ class Reception:
         return is_none and self._services.is_program(author_id)
 
     def _may_revise(self, event: MessageEdited | MessageRetracted) -> bool:
-        """Tell whether an edit or a deletion may concern a turn; whose it is, its row says."""
-        if isinstance(event, MessageEdited):
+        """Tell whether an edit or a deletion may concern a turn; whose it is, its row says.
+
+        A moderator need not be on any list, and says whose words a read shows that was just made.
+        """
+        if isinstance(event, MessageEdited) and event.message_id not in self._let_through:
             return self._why_not(event.room_id, event.editor_id, event.message_id) is None
         room = self._services.directory.known_room(event.room_id)
         return room is None or answers_room(room, self._services.policy)

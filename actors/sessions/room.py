@@ -13,7 +13,7 @@ from ..runtime.store_errors import StoreBusyError, StoreUnavailableError, is_out
 from .admission import NotForUs, Path, Refused
 from .batch import Batch, Decided, cause_of, finds_of, ids_about, ids_of
 from .errors import ServerBusyError, ServerUnreachableError, UnusableConnectionError
-from .facts import Message, Room
+from .facts import Level, Message, Room
 from .find import Find
 from .held_back import HeldBack
 from .judge import Judge, Question
@@ -226,7 +226,7 @@ class RoomActor:
             asked_at = self._services.server.server_time()
         # Where the account is told of everything, being told means nothing.
         levels = self._services.server.notification_levels()
-        tells_all = path is Path.POSTED and self._room_id in levels.all_messages
+        tells_all = path is Path.POSTED and levels.of(self._room_id) is Level.ALL_MESSAGES
         return Question(
             message=message,
             path=path,

@@ -27,7 +27,7 @@ class RoomNames:
         """
         resolved = resolve_rooms(self._services.policy, list(self._services.directory.rooms))
         if resolved.conflict is not None:
-            raise SettingsConflictError(resolved.conflict)
+            raise SettingsConflictError(*resolved.conflict)
         self._services.policy = resolved.policy
         for setting, entry in resolved.unknown:
             if (setting, entry) not in self._said:

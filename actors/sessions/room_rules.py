@@ -9,6 +9,7 @@ from .facts import Room, RoomKind
 from .policy import Bots, ContextLimits, FollowUps, Policy, RoomRules
 
 __all__ = [
+    "FREE_ROOMS",
     "Resolved",
     "Rules",
     "answers_room",
@@ -19,7 +20,11 @@ __all__ = [
     "rules_of",
     "said_of",
     "together",
+    "written_at",
 ]
+
+FREE_ROOMS = "free_response_channels (CHATTO_FREE_RESPONSE_CHANNELS)"
+"""As an operator may have written it."""
 
 ROOM_ID = re.compile(r"R[0-9A-Za-z]{14}")
 """Source: Chatto 0.4.20, docs/adr/ADR-022: a prefix letter and 14 characters."""
@@ -41,8 +46,8 @@ class Resolved:
     policy: Policy
     unknown: tuple[tuple[str, str], ...]
     """Setting and entry of what names no room."""
-    conflict: str | None
-    """A room of which two entries say different things; None: there is none."""
+    conflict: tuple[str, str] | None
+    """Two entries that say different things of one room; None: there are none."""
 
 
 def rules_of(room: Room, policy: Policy) -> Rules:
@@ -77,14 +82,21 @@ def context_of(room: Room | None, policy: Policy, everywhere: ContextLimits) -> 
 
 def together(first: RoomRules, second: RoomRules) -> RoomRules | None:
     """Return what two entries say of one room; None: one says otherwise than the other."""
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {"written": first.written + second.written}
     for each in fields(RoomRules):
+        if each.name in values:
+            continue
         said = [getattr(rules, each.name) for rules in (first, second)]
         told = [value for value in said if value is not None]
         if len(told) > 1 and told[0] != told[1]:
             return None
         values[each.name] = told[0] if told else None
     return RoomRules(**values)
+
+
+def written_at(entry: str, rules: RoomRules) -> str:
+    """Return where an operator finds what is said of a room."""
+    return " and ".join(dict.fromkeys(rules.written)) or f"rooms.{entry}"
 
 
 def lets_programs_in(policy: Policy) -> bool:
@@ -135,15 +147,17 @@ def resolve_rooms(policy: Policy, rooms: Sequence[Room]) -> Resolved:
         free_rooms=tuple(map(looked_up("free_response_channels"), policy.free_rooms)),
     )
     said: dict[str, RoomRules] = {}
-    written: dict[str, str] = {}
-    conflict: str | None = None
+    first: dict[str, str] = {}
+    conflict: tuple[str, str] | None = None
     for entry, rules in policy.rooms:
-        room_id = looked_up("rooms")(entry)
-        written.setdefault(room_id, entry)
+        place = written_at(entry, rules)
+        room_id = looked_up(place)(entry)
+        first.setdefault(room_id, place)
         both = together(said.get(room_id, RoomRules()), rules)
-        is_free = room_id in new.free_rooms and rules.require_mention
-        if conflict is None and (both is None or is_free):
-            conflict = written[room_id]
+        if both is None:
+            conflict = conflict or (first[room_id], place)
+        elif room_id in new.free_rooms and rules.require_mention:
+            conflict = conflict or (place, FREE_ROOMS)
         said[room_id] = both or rules
     return Resolved(replace(new, rooms=tuple(said.items())), tuple(unknown), conflict)
 

@@ -14,6 +14,7 @@ from ..runtime.supervisor import Supervisor
 from .alongside import Alongside
 from .connection_mail import GiveUp
 from .directory import Directory
+from .editors import Editors
 from .errors import UnusableConnectionError
 from .facts import Place, RoomKind
 from .following import Following
@@ -43,6 +44,8 @@ class Limits:
     gate_wait_s: float = 60.0
     """How long a command waits for the gateway's start-up gate. Source: Hermes 0.22 opens it
     some seconds after it connects, 20 s at most, and resumes runs of before meanwhile."""
+    presence_every_s: float = 0.0
+    """How often the account is shown online again, which holds a minute; 0: it is not shown."""
     editor_wait_s: float = 1.0
     """How long the announcement of an edit is waited for that the first read shows already."""
     verdict_wait_s: float = 5.0
@@ -192,6 +195,7 @@ class Services:
     tally: Tally = field(default_factory=Tally)
     unseen: Unseen = field(default_factory=Unseen)
     own_posts: OwnPosts = field(default_factory=OwnPosts)
+    editors: Editors = field(default_factory=Editors)
     no_signs: dict[str, str] = field(default_factory=dict)
     """Rooms in which reactions were refused, each with the receipt of the first question it was
     about: not tried again before something about the room has changed, or the stream is opened

@@ -8,7 +8,9 @@ __all__ = ["EDITED_UNSEEN", "asks_for", "sign_of"]
 
 EDITED_UNSEEN = "edited_unseen"
 
-SEEN_REFUSALS = frozenset({EDITED_UNSEEN, "too_many_waiting", "too_many_this_hour"})
+SEEN_REFUSALS = frozenset(
+    {EDITED_UNSEEN, "editor_is_not_author", "too_many_waiting", "too_many_this_hour"}
+)
 """Refusals that whoever was meant to get an answer has to see."""
 
 ASKED: Mapping[str, str] = {

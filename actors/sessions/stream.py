@@ -20,6 +20,7 @@ from .errors import ChatError, StreamLostError, UnusableConnectionError
 from .facts import RoomKind
 from .mail import CONNECTION
 from .membership import look_at_rooms
+from .presence import Presence
 from .reception import Reception
 from .room_names import RoomNames
 from .roster import RosterReader
@@ -47,6 +48,7 @@ class StreamReader:
         self._rooms = RoomNames(services)
         self.catch_up = CatchUp(services, self._reception)
         """Reads what the gap before a stream hid; ends with the stream."""
+        self._presence = Presence(services)
         self._scope = anyio.CancelScope()
         self._number = 0
         self._asked_for: str | None = None
@@ -71,12 +73,15 @@ class StreamReader:
     def close(self) -> None:
         """End the stream, if there is one, and what is read beside it."""
         self.catch_up.end()
+        self._presence.end()
         self._scope.cancel()
 
     async def _run(self, number: int, gap: int, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                self._tell(await self._read_to_the_end(number, gap))
+                end = await self._read_to_the_end(number, gap)
+                self._presence.end()
+                self._tell(end)
             except SupervisorClosedError:
                 log.debug("the stream is read no more: the profile is being stopped")
 
@@ -127,6 +132,7 @@ class StreamReader:
         self._services.unseen.begin(gap)
         for room_id in list(self._services.no_signs):
             await sign_again(self._services, room_id)
+        self._presence.begin()
         self._begin(event)
         rooms = await self._services.directory.refresh_rooms()
         if not any(room.kind is RoomKind.CHANNEL for room in rooms):

@@ -5,9 +5,10 @@ from datetime import datetime
 from enum import Enum
 from typing import TypeAlias
 
-from .facts import Person
+from .facts import Level, Person
 
 __all__ = [
+    "LevelChanged",
     "Membership",
     "Mentioned",
     "MessageEdited",
@@ -123,6 +124,16 @@ class RoomChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelChanged:
+    """The account is told more or less of a room from now on, by its own settings."""
+
+    room_id: str | None
+    """None: of all rooms without a level of their own."""
+    level: Level | None
+    """None: it has none of its own any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonChanged:
     """Somebody's login or display name is now this."""
 
@@ -143,6 +154,7 @@ StreamEvent: TypeAlias = (
     | MessageEdited
     | MessageRetracted
     | RoomChanged
+    | LevelChanged
     | PersonChanged
     | PersonDeleted
     | Reached

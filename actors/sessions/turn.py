@@ -100,7 +100,9 @@ class TurnActor:
         elif isinstance(verdict, Expired):
             self._step(draft, "expire", Reason("too_old"), cause=cause)
         elif isinstance(verdict, Bypassed):
-            self._step(draft, "bypass", Cause(cause), command=_name_of(verdict))
+            self._step(
+                draft, "bypass", Cause(cause), command=_name_of(verdict), asks=int(verdict.asks)
+            )
         else:
             new = {} if words is None else asdict(words)
             self._step(draft, "admit", Cause(cause), reason=cause, **new)
@@ -111,7 +113,8 @@ class TurnActor:
     def hold(self, draft: Draft, verdict: Bypassed) -> None:
         """Plan that a command waits until the gateway takes commands; its words stay so long."""
         cause, name = verdict.cause.value, _name_of(verdict)
-        self._step(draft, "hold", Cause(cause), command=name, reason=cause)
+        asks = int(verdict.asks)
+        self._step(draft, "hold", Cause(cause), command=name, asks=asks, reason=cause)
 
     def let_past(self, draft: Draft) -> None:
         """Plan that a command that waited goes out."""

@@ -19,6 +19,8 @@ from hermes_chatto.actors.chatto.address import parse_address
 from hermes_chatto.actors.chatto.channel import foreign_protocol
 from hermes_chatto.actors.chatto.client import ChattoServer
 from hermes_chatto.actors.chatto.credential import Password, Token
+from hermes_chatto.actors.hermes.known_toolsets import unknown_toolsets
+from hermes_chatto.actors.hermes.room_lists import read_toolsets
 from hermes_chatto.actors.hermes.settings import (
     Settings,
     SettingsError,
@@ -100,7 +102,8 @@ def of_settings() -> Iterator[str]:
     with pytest.raises(SettingsError) as contrary:
         resolve(no_variable, both)
     yield str(contrary.value)
-    yield str(SettingsConflictError("a"))
+    yield str(SettingsConflictError("rooms.a", "rooms.b"))
+    yield from unknown_toolsets(read_toolsets("CHATTO_ROOM_TOOLSETS", "ops=webb"))
     for address in ("chat.example.org", "https://"):
         with pytest.raises(NotChattoError) as unusable:
             parse_address(address)

@@ -220,6 +220,29 @@ async def test_the_answer_of_the_person_who_is_asked_is_in_the_row(stopping: Sto
     assert stopping.prompts(m2) == [("approval", "denied", alice)]
 
 
+async def test_nobody_elses_word_settles_what_is_asked(stopping: Stopping) -> None:
+    """The gateway alone would take both, mention or not; whoever said it is told whose it is."""
+    alice = stopping.real.stage.scene.people["alice"].account.user_id
+    m1 = await stopping.asks("yew", DANGEROUS)
+    await stopping.until_asked_back(m1)
+    approved = await stopping.real.answer_to(
+        await stopping.real.says("bob", "/approve", thread=m1)
+    )
+    assert [state for _, state, _ in stopping.prompts(m1)] == ["open"]
+    await stopping.real.says("alice", "/deny", thread=m1)
+    await stopping.real.answer_to(m1)
+    m2 = await stopping.asks("elm", CLARIFY)
+    await stopping.until_asked_back(m2)
+    chosen = await stopping.real.answer_to(await stopping.real.says("bob", "@hermes 1", thread=m2))
+    await stopping.real.says("alice", "the left one", thread=m2)
+    await stopping.real.answer_to(m2)
+
+    words = "Only Alice, whose question waits for it, can approve, deny or choose here."
+    assert [approved.body, chosen.body] == [words, words]
+    assert stopping.prompts(m1) == [("approval", "denied", alice)]
+    assert stopping.prompts(m2) == [("choice", "answered", alice)]
+
+
 async def test_a_question_of_a_run_that_is_edited_is_withdrawn(stopping: Stopping) -> None:
     """It is asked for the old words."""
     m1 = await stopping.asks("alder", DANGEROUS)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(150)  # the first one waits for the gateway
 
 ROOM = "workshop"
 EXTRA: Mapping[str, object] = {
-    "room_toolsets": {ROOM: ["todo", "chatto"]},
+    "room_toolsets": {ROOM: ["todo", "chatto", "delegation"]},
     "post_tool": True,
     "channel_prompts": {ROOM: "Speak of tulips."},
 }
@@ -119,6 +119,25 @@ async def test_a_run_in_the_background_is_bounded_like_its_room(workshop: Worksh
     await workshop.real.until(is_done, 40.0)
     (result,) = [each.tool_result for each in workshop.requests[before:] if each.tool_result]
     assert "stray is not among the tools of this room" in str(result)
+
+
+@pytest.mark.parametrize("tool", ["terminal", "stray"])
+async def test_a_child_agent_is_bounded_like_its_room(workshop: Workshop, tool: str) -> None:
+    """Neither what its parent was not offered, nor what it is offered all the same."""
+    before = len(workshop.requests)
+    inner = {"terminal": {"command": "echo tu''lip"}, "stray": {"seconds": 0}}[tool]
+    wrapped = {"name": tool, "arguments": inner} if tool == "stray" else inner
+    goal = f"{{{{call {'tool_call' if tool == 'stray' else tool} {json.dumps(wrapped)}}}}}"
+    # Braces of the inner marker would end the outer one.
+    told = json.dumps(goal).replace("{", "\\u007b").replace("}", "\\u007d")
+    await workshop.real.answer_to(
+        await workshop.real.says("alice", f'@hermes {{{{call delegate_task {{"goal": {told}}}}}}}')
+    )
+
+    asked = workshop.requests[before:]
+    results = [str(each.tool_result) for each in asked if each.tool_result and goal in each.prompt]
+    refusals = {"terminal": "does not exist", "stray": "stray is not among the tools of this room"}
+    assert refusals[tool] in results[0], results
 
 
 async def test_a_room_has_its_prompt(workshop: Workshop) -> None:

@@ -1,7 +1,9 @@
 """One gateway process, two profiles: two agents on one server that share nothing."""
 
 import io
+import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
@@ -87,3 +89,27 @@ async def test_neither_complains(gateway: RealGateway) -> None:
     await gateway.until_idle()
 
     assert gateway.complaints() == []
+
+
+async def test_two_profiles_on_two_servers_each_have_their_own() -> None:
+    """The same names are other rooms and people there; a tool's thread knows whose it is, too."""
+    wanted = json.dumps({"name": "chatto_read_room", "arguments": {}})
+    async with open_stage(
+        Screen(io.StringIO()), None, echo, second=SECOND, is_apart=True
+    ) as stage:
+        assert stage.elsewhere is not None
+        first, second = RealGateway(stage), RealGateway(replace(stage, scene=stage.elsewhere))
+        results = dict[str, str]()
+        for real, login in ((first, "hermes"), (second, SECOND)):
+            await real.says("bob", f"what only the server of {login} knows")
+            asked = await real.says("alice", f"@{login} {{{{call tool_call {wanted}}}}}")
+            answer = await real.answer_to(asked)
+            assert answer.author_id == real.stage.scene.agent_id
+            newest = [each.tool_result for each in stage.model.requests if each.tool_result]
+            results[login] = str(newest[-1])
+        rows = [turns_of(stage.gateway.state), turns_of(stage.gateway.state_of(SECOND))]
+
+    assert "the server of hermes knows" in results["hermes"]
+    assert f"the server of {SECOND} knows" in results[SECOND]
+    assert "the server of hermes" not in results[SECOND]
+    assert [[row[0] for row in each] for each in rows] == [["default"], [SECOND]]

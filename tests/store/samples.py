@@ -62,6 +62,7 @@ def turn(message_id: str = "m1", **columns: Any) -> TurnRow:  # noqa: ANN401  an
         holding_before=None,
         session_token=None,
         command=None,
+        asks=0,
         sign=None,
         let_in_by=None,
         updated_at=at(),

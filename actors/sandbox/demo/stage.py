@@ -46,6 +46,8 @@ class Stage:
     watcher: Watcher
     gateway: GatewayProcess
     model: ScriptedModel
+    elsewhere: Scene | None = None
+    """The server of the second profile's own, where it has one."""
 
 
 @asynccontextmanager
@@ -57,6 +59,7 @@ async def open_stage(  # noqa: PLR0913 - each is something a stage may differ in
     people: Sequence[str] = PEOPLE,
     *,
     second: str | None = None,
+    is_apart: bool = False,
 ) -> AsyncIterator[Stage]:
     """Set the stage, and leave nothing of it behind, whatever happens.
 
@@ -68,6 +71,7 @@ async def open_stage(  # noqa: PLR0913 - each is something a stage may differ in
         people: logins of those who are in the room and may talk to the agent; Alice is one.
         second: login of the agent of a second profile, which is called like it; None: there is
             one profile.
+        is_apart: whether that one is on a server of its own, with people of the same names.
 
     Raises:
         StageError: the server did not start.
@@ -76,24 +80,30 @@ async def open_stage(  # noqa: PLR0913 - each is something a stage may differ in
     """
     async with AsyncExitStack() as stack:
         url = server or await _start_server(stack, screen)
+        other_url = await _start_server(stack, screen) if is_apart else url
         model = stack.enter_context(ScriptedModel(script))
-        gateway = await GatewayProcess.start(_setup(url, model, config, people, second))
+        urls = {AGENT: url, **({second: other_url} if second else {})}
+        gateway = await GatewayProcess.start(_setup(urls, model, config, people))
         stack.push_async_callback(gateway.aclose)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         watcher = Watcher(screen)
         with screen.during("Starting the Hermes gateway"):
-            scene, agent = await _gather_people(url, watcher, people)
-            if second is not None:
+            scene, agent = await _gather_people(url, AGENT, watcher, people)
+            elsewhere: Scene | None = None
+            if second is not None and is_apart:
+                elsewhere, _ = await _gather_people(other_url, second, watcher, people)
+            elif second is not None:
                 await (await sign_in(url, second)).join(scene.room_id)
-            for person in scene.people.values():
+            others = elsewhere.people.values() if elsewhere is not None else ()
+            for person in (*scene.people.values(), *others):
                 await tasks.start(partial(watcher.follow, person))
             try:
                 await gateway.until_live(screen.tick)
             except GatewayFailedError:
                 closing.keep_logs(gateway)
                 raise
-        yield Stage(url, scene, agent, watcher, gateway, model)
+        yield Stage(url, scene, agent, watcher, gateway, model, elsewhere)
 
 
 async def _start_server(stack: AsyncExitStack, screen: Screen) -> str:
@@ -115,26 +125,37 @@ async def _start_server(stack: AsyncExitStack, screen: Screen) -> str:
 
 
 def _setup(
-    url: str,
+    urls: Mapping[str, str],
     model: ScriptedModel,
     config: Mapping[str, object] | None,
     people: Sequence[str],
-    second: str | None,
 ) -> GatewaySetup:
-    shared = {"CHATTO_URL": url, "CHATTO_ALLOWED_USERS": ",".join(people)}
+    """Describe the gateway.
+
+    Args:
+        urls: the server of each agent, by login; the first profile's is `AGENT`.
+        model: what the agents ask.
+        config: see `open_stage`.
+        people: see `open_stage`.
+    """
     of = {
-        login: {**shared, "CHATTO_LOGIN": login, "CHATTO_PASSWORD": f"{login}-pass-1"}
-        for login in filter(None, (AGENT, second))
+        login: {
+            "CHATTO_URL": url,
+            "CHATTO_ALLOWED_USERS": ",".join(people),
+            "CHATTO_LOGIN": login,
+            "CHATTO_PASSWORD": f"{login}-pass-1",
+        }
+        for login, url in urls.items()
     }
     profiles = {login: variables for login, variables in of.items() if login != AGENT}
     return GatewaySetup(model.base_url, of[AGENT], config, profiles)
 
 
 async def _gather_people(
-    url: str, watcher: Watcher, logins: Sequence[str]
+    url: str, agent_login: str, watcher: Watcher, logins: Sequence[str]
 ) -> tuple[Scene, Participant]:
     """Sign everybody in and bring them together in a new room."""
-    owner, agent = await sign_in(url, OWNER), await sign_in(url, AGENT)
+    owner, agent = await sign_in(url, OWNER), await sign_in(url, agent_login)
     people = {login: await sign_in(url, login) for login in logins}
     taken = await owner.rooms()
     name = ROOM if ROOM not in taken else f"{ROOM}-{secrets.token_hex(3)}"

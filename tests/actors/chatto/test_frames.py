@@ -7,8 +7,9 @@ import pytest
 from hermes_chatto.actors.chatto.frames import event_of
 from hermes_chatto.actors.chatto.pb import Proto
 from hermes_chatto.actors.chatto.pb import realtime as pb
-from hermes_chatto.actors.sessions.facts import Person
+from hermes_chatto.actors.sessions.facts import Level, Person
 from hermes_chatto.actors.sessions.stream_events import (
+    LevelChanged,
     Membership,
     Mentioned,
     MessageEdited,
@@ -63,10 +64,18 @@ def envelope(kind: str, **fields: object) -> Proto:
             PersonChanged(Person("U2", "ann", "Ann")),
         ),
         (envelope("server_member_deleted", user_id="U2"), PersonDeleted("U2")),
+        (
+            envelope("notification_level_changed", room_id="R1", level=2, effective_level=2),
+            LevelChanged("R1", Level.MUTED),
+        ),
+        (
+            envelope("notification_level_changed", level=1, effective_level=3),
+            LevelChanged(None, None),
+        ),
     ],
     ids=[
         *("posted", "posted in thread", "edited", "retracted", "joined", "left", "universal"),
-        *("profile", "deleted"),
+        *("profile", "deleted", "level of a room", "level of all rooms"),
     ],
 )
 def test_event_is_translated(event: Proto, expected: StreamEvent) -> None:
@@ -109,7 +118,7 @@ TRANSLATED = {
     *("message_posted", "message_edited", "message_retracted", "notification_created"),
     *("room_updated", "room_deleted", "room_archived", "room_unarchived"),
     *("room_universal_changed", "user_joined_room", "user_left_room"),
-    *("user_profile_updated", "server_member_deleted"),
+    *("user_profile_updated", "server_member_deleted", "notification_level_changed"),
 }
 KINDS = [each.name for each in pb.RealtimeEventEnvelope.DESCRIPTOR.oneofs_by_name["event"].fields]
 

@@ -7,7 +7,7 @@ import pytest
 from hermes_chatto.actors.chatto.resources import Proto
 from hermes_chatto.actors.sandbox.venue import Venue
 from hermes_chatto.actors.sessions.errors import RequestRefusedError
-from hermes_chatto.actors.sessions.facts import EntryKind, InboxEntry, Place, RoomKind
+from hermes_chatto.actors.sessions.facts import EntryKind, InboxEntry, Level, Place, RoomKind
 from hermes_chatto.actors.sessions.ports import Post
 
 MUTED = 2  # NOTIFICATION_LEVEL_MUTED
@@ -90,7 +90,8 @@ async def test_a_muted_room_is_known_after_identifying(venue: Venue) -> None:
     )
     await hermes.server.identify()
 
-    assert room_id in hermes.server.notification_levels().muted
+    assert hermes.server.notification_levels().own[room_id] is Level.MUTED
+    assert hermes.server.notification_levels().of("R00000000000000") is Level.NORMAL
 
 
 async def test_newest_messages_reach_back_to_a_moment(venue: Venue) -> None:

@@ -5,6 +5,7 @@ import pytest
 from hermes_chatto.actors.hermes.room_blocks import contradiction, read_room_blocks
 from hermes_chatto.actors.hermes.values import MalformedError
 from hermes_chatto.actors.sessions.policy import Bots, FollowUps, RoomRules
+from hermes_chatto.actors.sessions.room_rules import FREE_ROOMS
 
 
 def test_each_setting_of_a_room_is_read_by_its_kind() -> None:
@@ -75,4 +76,4 @@ def test_only_a_room_that_is_freed_and_bound_contradicts_itself() -> None:
     bound = (("ops", RoomRules(require_mention=True)), ("dev", RoomRules(require_mention=False)))
 
     assert contradiction(("dev", "R7"), bound) is None
-    assert contradiction(("OPS",), bound) == "ops"
+    assert contradiction(("OPS",), bound) == ("rooms.ops", FREE_ROOMS)

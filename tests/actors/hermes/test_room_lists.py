@@ -104,6 +104,21 @@ def test_the_same_thing_said_differently_stops_the_start() -> None:
     """Nobody can tell which of the two is meant."""
     extra = {"rooms": {"ops": {"toolsets": ["web"]}}, "room_toolsets": {"ops": ["chatto"]}}
 
-    with pytest.raises(SettingsError, match=r"rooms\.ops says otherwise than room_toolsets"):
+    named = (
+        r"^platforms\.chatto\.extra\.rooms\.ops and platforms\.chatto\.extra\.room_toolsets\.ops "
+    )
+    with pytest.raises(SettingsError, match=named + "say different things of one room"):
         resolve(no_variable, extra)
-    assert joined_blocks((("a", WEB),), (("A", BOTH),)) == ((), "A")
+    assert joined_blocks((("a", WEB),), (("A", BOTH),)) == ((), ("rooms.a", "rooms.A"))
+
+
+def test_a_variable_that_contradicts_itself_is_the_one_that_is_named() -> None:
+    """The operator looks where it was written, not into a block that does not exist."""
+    variables = {"CHATTO_ROOM_TOOLSETS": "R1=web; r1=chatto"}
+    named = r"^CHATTO_ROOM_TOOLSETS\.R1 and CHATTO_ROOM_TOOLSETS\.r1 say different things"
+
+    with pytest.raises(SettingsError, match=named):
+        resolve(variables.get, {})
+    prompts = {"channel_prompts": {"ops": "Be brief.", "Ops": "Be long."}}
+    with pytest.raises(SettingsError, match=r"channel_prompts\.ops and .*channel_prompts\.Ops"):
+        resolve(no_variable, prompts)

@@ -254,7 +254,9 @@ def test_a_room_that_is_free_and_bound_at_once_stops_the_start() -> None:
     block: dict[str, object] = {"rooms": {"General": {"require_mention": True}}}
     variables = {"CHATTO_FREE_RESPONSE_CHANNELS": "general"}
 
-    with pytest.raises(SettingsError, match=r"extra\.rooms\.General requires a mention"):
+    with pytest.raises(
+        SettingsError, match=r"extra\.rooms\.General and free_response_channels \("
+    ):
         resolve(variables.get, block)
     free = {"rooms": {"general": {"require_mention": False}}}
     assert resolve(variables.get, free).warnings == ()

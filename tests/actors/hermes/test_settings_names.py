@@ -50,6 +50,7 @@ CHATTO_POST_TOOL                      post_tool                     bool      fa
 CHATTO_ROOM_TOOLSETS                  room_toolsets                 room_map  empty
 -                                     channel_prompts               room_map  empty
 -                                     rooms                         room_map  empty
+CHATTO_CROSS_SESSION_TOOLS            cross_session_tools           bool      false
 """
 """Variable, key, kind and default of every setting that was ever agreed on, built or not.
 

@@ -554,6 +554,35 @@ def test_a_budget_of_nothing_lets_programs_cause_nothing() -> None:
     assert verdict("@hermes hi", none, author_is_program=True) == refused
 
 
+# --- approvals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["/yolo", "/YOLO", "/approvals off", "/approvals  smart"])
+def test_approvals_are_not_switched_off_for_others(command: str) -> None:
+    """In a room other people ask as well; alone with the agent it is one's own affair."""
+    refused = Refused(Cause.MENTION, "not_alone")
+
+    assert verdict(f"@hermes {command}") == refused
+    assert verdict(command, room=DIRECT, is_pair=True) == Bypassed(Cause.DIRECT, command)
+    assert verdict(f"@hermes {command}", room=DIRECT, is_pair=False) == refused
+
+
+@pytest.mark.parametrize("command", ["/approvals", "/yolosaurus", "/approve"])
+def test_what_shows_approvals_or_gives_one_is_no_such_command(command: str) -> None:
+    """Nothing is switched."""
+    assert verdict(f"@hermes {command}") == Bypassed(Cause.MENTION, command)
+
+
+def test_an_approval_is_meant_where_one_is_waited_for() -> None:
+    """Whoever gives it, so that somebody else is told; strangers are not read all the same."""
+    given = Bypassed(Cause.FOLLOW_UP, "/approve")
+
+    assert verdict("/approve", approval_waits=True) == given
+    assert verdict("/approve") == NOT_ADDRESSED
+    stranger = verdict("/approve", approval_waits=True, let_in_by=None)
+    assert stranger == NotForUs("author_not_allowed")
+
+
 # --- limits of a person ---------------------------------------------------------------------
 
 
@@ -575,11 +604,13 @@ def test_limits_are_off_unless_they_are_set() -> None:
 def test_one_question_too_many_is_refused(
     policy: Policy, known: Known, reason: str | None
 ) -> None:
-    """With the limit it met; commands are no questions: stopping must stay possible."""
+    """With the limit it met; stopping must stay possible, but a command may be a question."""
     expected = MENTIONED if reason is None else Refused(Cause.MENTION, reason)
 
     assert verdict("@hermes hi", policy, **known) == expected
     assert verdict("@hermes /stop", policy, **known) == Bypassed(Cause.MENTION, "/stop")
+    asked = Bypassed(Cause.MENTION, "/queue hi", asks=True) if reason is None else expected
+    assert verdict("@hermes /queue hi", policy, command_asks=True, **known) == asked
     assert verdict("hi", policy, **known) == NOT_ADDRESSED
 
 

@@ -78,6 +78,32 @@ class TestThreads:
             assert (order.reply_to_id, order.reply_to_text) == (m2, "I am")
             assert reads(colleague, before) == 1
 
+    async def test_an_edited_line_shows_its_current_text_and_whose_it_is(
+        self, open_colleague: Open
+    ) -> None:
+        """The author's own needs no mark; somebody else's, and nobody knows whose, has one."""
+        async with open_colleague() as colleague:
+            m1 = await colleague.says("alice", "who is right?")
+            m2 = await colleague.says("bob", "I am", thread=m1)
+            m3 = await colleague.says("carol", "no, me", thread=m1)
+            m4 = await colleague.says("bob", "well", thread=m1)
+            await colleague.edits("alice", m1, "who was right?")
+            await colleague.edits("carol", m2, "I (edited): am (edited by somebody else): wrong")
+            await colleague.edits("carol", m3, "me, too")
+            colleague.rewrites(m3, "me alone")
+            colleague.rewrites(m4, "unwell")
+            m5 = await colleague.says("alice", "@hermes is he?", thread=m1, reply_to=m2)
+            await colleague.until_state(m5, "answered")
+
+            order = colleague.gateway.orders[-1]
+            assert lines_of(order.context) == [
+                "- Alice: who was right?",
+                "- Bob (edited by somebody else): I (edited): am (edited by somebody else): wrong",
+                "- Carol (unverified) (edited): me alone",
+                "- Bob (edited): unwell",
+            ]
+            assert str(order.reply_to_text).startswith("(edited by somebody else) I (edited): am")
+
     async def test_a_long_thread_begins_with_its_root_and_its_newest_lines(
         self, open_colleague: Open
     ) -> None:

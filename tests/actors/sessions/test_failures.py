@@ -111,6 +111,9 @@ class Cursed:
     async def show_typing(self, place: Place) -> None:
         await self._server.show_typing(place)
 
+    async def show_online(self) -> None:
+        await self._server.show_online()
+
 
 CURSED = Script(limits=QUICK, around=Cursed)
 

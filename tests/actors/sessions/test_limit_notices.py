@@ -89,6 +89,42 @@ async def test_so_many_questions_within_an_hour_and_no_more(open_colleague: Open
         assert words.startswith("Not taken: at most 2 questions")
 
 
+async def test_a_command_that_asks_the_agent_is_a_question(open_colleague: Open) -> None:
+    """Counted within the hour and refused beyond it, with the sentence."""
+    async with open_colleague(policy=HOURLY) as colleague:
+        for words in ("@hermes /queue one", "@hermes /queue two"):
+            await colleague.until_state(await colleague.says("alice", words), "bypassed")
+        many = await colleague.says("alice", "@hermes three")
+        await refused(colleague, many, "too_many_this_hour")
+        queued = await colleague.says("alice", "@hermes /queue four")
+        await refused(colleague, queued, "too_many_this_hour")
+        await colleague.until(lambda: bool(told(colleague)))
+
+        asked = colleague.rows("select command, asks from turns where command is not null")
+        assert asked[:2] == [("/queue", 1), ("/queue", 1)]
+        ((_, in_reply_to, _),) = told(colleague)
+        assert in_reply_to == many
+
+
+async def test_what_a_command_asked_waits_as_long_as_the_run_before_it(
+    open_colleague: Open,
+) -> None:
+    """The gateway has its own line, behind the run; a person has one limit."""
+    slow = Slow()
+    async with open_colleague(agent=slow, policy=WAITING) as colleague:
+        root = await colleague.says("alice", "@hermes one")
+        await colleague.until_state(root, "processing")
+        queued = await colleague.says("alice", "/queue two", thread=root)
+        await colleague.until_state(queued, "bypassed")
+        for words in ("/queue three", "four"):
+            many = await colleague.says("alice", words, thread=root)
+            await refused(colleague, many, "too_many_waiting")
+        slow.may_answer.set()
+        await colleague.until_state(root, "answered")
+        later = await colleague.says("alice", "five", thread=root)
+        await colleague.until_state(later, "answered")
+
+
 async def test_an_edit_of_what_was_refused_does_not_get_around_the_limit(
     open_colleague: Open,
 ) -> None:

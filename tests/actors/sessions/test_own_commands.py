@@ -11,7 +11,7 @@ from hermes_chatto.actors.sandbox.server.refusals import Code
 from hermes_chatto.actors.sandbox.server.rooms import Ban
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open
 from hermes_chatto.actors.sessions.people_texts import STATES
-from hermes_chatto.actors.sessions.policy import FollowUps, RoomRules
+from hermes_chatto.actors.sessions.policy import Bots, FollowUps, RoomRules
 from hermes_chatto.actors.sessions.ports import TurnOrder
 from hermes_chatto.machines.turn import TurnChart
 
@@ -88,7 +88,9 @@ async def test_why_tells_nobody_about_others(open_colleague: Open) -> None:
 
 async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
     """Who somebody is to the agent, and what the operator decided for this room."""
-    ops = RoomRules(toolsets=("web", "chatto"), prompt="Be brief.", thread_lines=5)
+    ops = RoomRules(
+        toolsets=("web", "chatto"), prompt="Be brief.", thread_lines=5, allow_bots=Bots.MENTIONS
+    )
     policy = replace(POLICY, rooms=(("r2", ops),), free_rooms=("R2",), follow_ups=FollowUps.OFF)
     async with open_colleague(policy=policy) as colleague:
         plain = await reply(colleague, "alice", "@hermes /whoami")
@@ -102,11 +104,13 @@ async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
         "Here:",
         "- a message has to mention me, or reply to me",
         "- in my threads every message has to mention me, too",
+        "- other programs do not count",
         "- before a question I am told 20 lines of its thread, or 20 of the room",
     ]
     assert special.splitlines()[2:] == [
         "- no mention is needed",
         "- in my threads every message has to mention me, too",
+        "- other programs that I am told to listen to have to mention me",
         "- before a question I am told 5 lines of its thread, or 20 of the room",
         "- I have these toolsets alone: web, chatto",
         "- I have instructions of my own for this place",
@@ -129,6 +133,26 @@ async def test_whoami_says_where_the_account_hears_nothing_of_what_it_missed(
 
     assert "- my account has this place muted: " in there
     assert "muted" not in elsewhere
+
+
+async def test_a_level_of_its_own_wins_over_the_one_of_all_rooms(open_colleague: Open) -> None:
+    """A normal room hears everything under a muted server, and a change counts at once."""
+    async with open_colleague(is_started=False) as colleague:
+        inbox, agent_id = colleague.sandbox.world.inbox, colleague.agent_id
+        inbox.set_level(agent_id, None, Level.MUTED)
+        inbox.set_level(agent_id, colleague.sandbox.room("R1"), Level.NORMAL)
+        await colleague.starts()
+        normal = await reply(colleague, "alice", "@hermes /whoami")
+        muted = await reply(colleague, "alice", "@hermes /whoami", room="R2")
+        await colleague.until(lambda: bool(colleague.rows("select 1 from levels")))
+        before = colleague.rows("select room_id, level from levels order by room_id")
+        inbox.set_level(agent_id, colleague.sandbox.room("R1"), Level.DEFAULT)
+        as_all = await reply(colleague, "alice", "@hermes /whoami")
+
+    assert "muted" not in normal
+    assert "muted" in muted
+    assert "muted" in as_all
+    assert before == [("", "muted"), (colleague.rooms["R1"], "normal")]
 
 
 async def test_strangers_get_no_answer(open_colleague: Open) -> None:
@@ -155,6 +179,9 @@ async def test_the_agent_goes_where_it_is_sent_in_private(open_colleague: Open) 
         assert await reply(colleague, "alice", f"/leave {room.id}", room=d1) == "I have left ops."
         assert not world.permissions.is_member(hermes, room)
         assert await reply(colleague, "alice", "/leave ops", room=d1) == "I am not in ops."
+        assert await reply(colleague, "alice", "/leave nix", room=d1) == (
+            "I see no room called nix that you are in, too."
+        )
         assert await reply(colleague, "alice", "/join", room=d1) == (
             "Which room? Write /join ROOM, with its name or its ID."
         )
@@ -163,6 +190,31 @@ async def test_the_agent_goes_where_it_is_sent_in_private(open_colleague: Open) 
         )
         in_room = await reply(colleague, "alice", "@hermes /join ops")
         assert in_room.startswith("Please say that to me in a direct message")
+
+
+async def test_only_whoever_is_in_a_room_sends_the_agent_out_of_it(open_colleague: Open) -> None:
+    """Or sent it in; anybody else hears what they would of a room that does not exist."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        hermes, alice = (world.accounts.require(colleague.ids[who]) for who in ("hermes", "alice"))
+        bobs, alices = await colleague.opens_dm("bob"), await colleague.opens_dm("alice")
+        ops = colleague.sandbox.add_room("ops")
+        Membership(world).join(alice, ops)
+        sql = "select state, reason from memberships where room_id = ?"
+        asked_by = f"asked_by:{colleague.ids['bob']}"
+        await reply(colleague, "bob", "/join ops", room=bobs)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("inside", asked_by)])
+        await reply(colleague, "bob", "/leave ops", room=bobs)
+        assert not world.permissions.is_member(hermes, ops)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("outside", asked_by)])
+        Membership(world).join(hermes, ops)
+        await colleague.until(lambda: colleague.rows(sql, ops.id) == [("inside", "joined")])
+
+        assert await reply(colleague, "bob", "/leave ops", room=bobs) == (
+            "I see no room called ops that you are in, too."
+        )
+        assert world.permissions.is_member(hermes, ops)
+        assert await reply(colleague, "alice", "/leave ops", room=alices) == "I have left ops."
 
 
 async def test_a_ban_is_said(open_colleague: Open) -> None:
@@ -208,7 +260,10 @@ async def test_an_approval_by_somebody_else_is_refused_in_a_sentence(open_collea
 
         (said,) = colleague.answers()
         assert (said.in_reply_to, said.thread_root_id) == (m2, m1)
-        assert said.body == "Only Alice, whose question waits for it, can approve or deny here."
+        assert (
+            said.body
+            == "Only Alice, whose question waits for it, can approve, deny or choose here."
+        )
         assert colleague.gateway.commands == []
         assert colleague.state_of(m1) == "processing"
 

@@ -101,6 +101,63 @@ async def test_nobody_elses_answer_settles_it(open_colleague: Open) -> None:
         assert prompts(colleague)[0][3] == colleague.ids["alice"]
 
 
+@pytest.mark.parametrize("words", ["/approve", "/deny no", "/APPROVE all"])
+async def test_an_approval_by_somebody_else_is_refused_in_words_without_a_mention_too(
+    open_colleague: Open, words: str
+) -> None:
+    """The gateway alone would take it; whoever gave it sees why nothing happens."""
+    stage = Stage()
+    agent = AskingAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        m1 = await asked(colleague)
+        m2 = await colleague.says("bob", words, thread=m1)
+        await colleague.until_state(m2, "refused")
+        await colleague.until(lambda: len(colleague.answers()) == 2)
+
+        sql = "select reason, cause from turns where message_id = ?"
+        assert colleague.rows(sql, m2) == [("not_yours", "follow_up")]
+        said = colleague.answers()[-1]
+        assert (said.in_reply_to, said.thread_root_id) == (m2, m1)
+        assert said.body.startswith("Only Alice, whose question waits for it, can approve")
+        assert [row[1] for row in prompts(colleague)] == ["open"]
+        again = await colleague.says("bob", words, thread=m1)
+        await colleague.until(lambda: colleague.answers()[-1].in_reply_to == again)
+        await colleague.says("alice", "/approve", thread=m1)
+        await colleague.until_state(m1, "answered")
+        late = await colleague.says("bob", "/approve", thread=m1)
+        await colleague.says("alice", "and now?", thread=m1)
+        await colleague.until(lambda: len(colleague.answers()) == 5)
+
+        assert colleague.state_of(late) is None
+
+
+async def test_somebody_elses_choice_is_refused_and_their_question_waits(
+    open_colleague: Open,
+) -> None:
+    """Both in a sentence: a number asks nothing, anything else is a question of its own."""
+    stage = Stage()
+    agent = AskingAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        m1 = await asked(colleague, "which one")
+        number = await colleague.says("bob", "@hermes 2.", thread=m1)
+        await colleague.until_state(number, "refused")
+        words = await colleague.says("bob", "@hermes the second", thread=m1)
+        more = await colleague.says("bob", "@hermes and the third", thread=m1)
+        await colleague.until_state(more, "queued")
+        await colleague.until(lambda: len(colleague.answers()) == 3)
+        told = {post.in_reply_to: post.body for post in colleague.answers()}
+        await colleague.says("alice", "the first", thread=m1)
+        await colleague.until_state(more, "answered")
+
+        assert told[number].startswith("Only Alice, whose question waits for it, can approve")
+        assert told[words].startswith("I have asked Alice something and wait for that answer")
+        assert more not in told
+        assert agent.heard == ["the first"]
+        assert prompts(colleague)[0][3] == colleague.ids["alice"]
+
+
 @pytest.mark.parametrize("goes_on", [True, False])
 async def test_a_question_nobody_answers_expires(open_colleague: Open, *, goes_on: bool) -> None:
     """The gateway says nothing when it gives up; the row does, also while the run goes on."""
@@ -277,9 +334,9 @@ async def test_the_run_of_a_command_is_approved_by_whoever_gave_it(
         await colleague.until(lambda: len(colleague.answers()) == 1)
         given = await colleague.says(by, "@hermes /approve", thread=m1)
         await colleague.until_state(given, "bypassed" if heard else "refused")
-        colleague.gateway.give_up(
-            colleague.gateway.session_key(colleague.gateway.commands[0].place)
-        )
+        if heard is None:
+            place = colleague.gateway.commands[0].place
+            colleague.gateway.give_up(colleague.gateway.session_key(place))
         await colleague.until(lambda: len(agent.heard) == 1)
 
         assert agent.heard == [heard]

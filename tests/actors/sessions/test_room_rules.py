@@ -7,6 +7,7 @@ import pytest
 from hermes_chatto.actors.sessions.facts import Room, RoomKind
 from hermes_chatto.actors.sessions.policy import Bots, FollowUps, Policy, RoomRules
 from hermes_chatto.actors.sessions.room_rules import (
+    FREE_ROOMS,
     Rules,
     answers_room,
     resolve_rooms,
@@ -61,7 +62,7 @@ def test_what_names_no_room_is_named_and_waits_for_one() -> None:
     """A room that is made, or joined, later is found by its name."""
     resolved = resolve_rooms(Policy(allowed_rooms=("ops", "help"), rooms=(("x", FREE),)), [OPS])
 
-    assert resolved.unknown == (("allowed_channels", "help"), ("rooms", "x"))
+    assert resolved.unknown == (("allowed_channels", "help"), ("rooms.x", "x"))
     assert answers_room(replace(DEV, name="Help"), resolved.policy)
     again = resolve_rooms(resolved.policy, [OPS, replace(DEV, name="Help")])
     assert again.policy.allowed_rooms == (OPS_ID, DEV_ID)
@@ -74,17 +75,22 @@ def test_all_rooms_and_no_rooms_stay_what_they_are(rooms: tuple[str, ...] | None
 
 
 @pytest.mark.parametrize(
-    ("policy", "entry"),
+    ("policy", "entries"),
     [
-        (Policy(rooms=(("ops", BOUND), (OPS_ID, FREE))), "ops"),
-        (Policy(free_rooms=(OPS_ID,), rooms=(("ops", BOUND),)), "ops"),
+        (
+            Policy(rooms=(("ops", BOUND), (OPS_ID, replace(FREE, written=("here",))))),
+            ("rooms.ops", "here"),
+        ),
+        (Policy(free_rooms=(OPS_ID,), rooms=(("ops", BOUND),)), ("rooms.ops", FREE_ROOMS)),
         (Policy(free_rooms=(OPS_ID,), rooms=(("ops", FREE),)), None),
         (Policy(rooms=(("ops", BOUND), (OPS_ID, BOUND))), None),
     ],
 )
-def test_two_entries_of_one_room_must_agree(policy: Policy, entry: str | None) -> None:
-    """Where only the ID shows that they mean the same one."""
-    assert resolve_rooms(policy, [OPS]).conflict == entry
+def test_two_entries_of_one_room_must_agree(
+    policy: Policy, entries: tuple[str, str] | None
+) -> None:
+    """Where only the ID shows that they mean the same one; both are named as they are written."""
+    assert resolve_rooms(policy, [OPS]).conflict == entries
 
 
 def test_a_rooms_own_rules_win_each_by_itself() -> None:

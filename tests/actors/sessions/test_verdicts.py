@@ -46,8 +46,9 @@ async def test_a_mention_the_server_is_silent_about_counts_and_is_logged(
 async def test_a_verdict_that_nothing_in_the_text_explains_starts_nothing(
     open_colleague: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A room that tells the account of everything looks like that."""
+    """A room looks like that which tells the account of everything, as long as nobody knows."""
     async with open_colleague(limits=SOON) as colleague:
+        colleague.faults.withheld = {"notification_level_changed"}
         world = colleague.sandbox.world
         room = world.rooms.require(colleague.rooms["R1"])
         world.inbox.set_level(colleague.ids["hermes"], room, Level.ALL_MESSAGES)
@@ -58,6 +59,21 @@ async def test_a_verdict_that_nothing_in_the_text_explains_starts_nothing(
             "the server says that it mentions the account, its text nobody"
         ]
         assert colleague.state_of(silent) is None
+
+
+@pytest.mark.parametrize("room", ["R1", None], ids=["in a room", "everywhere"])
+async def test_where_the_account_is_told_of_everything_being_told_means_nothing(
+    room: str | None, open_colleague: Open
+) -> None:
+    """A handle of somebody else is no role of the account's; also where that was set just now."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        there = world.rooms.require(colleague.rooms[room]) if room else None
+        world.inbox.set_level(colleague.ids["hermes"], there, Level.ALL_MESSAGES)
+        to_bob = await colleague.says("alice", "@bob hello")
+        await answered(colleague, "@hermes hi")
+
+        assert colleague.state_of(to_bob) is None
 
 
 async def test_where_they_agree_nothing_is_said(
