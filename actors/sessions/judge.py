@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ...store import turns
 from ..runtime.clock import utc_text
-from .admission import Admitted, Bypassed, Editor, Inbound, Path, Verdict, admit
+from .admission import Admitted, Bypassed, Editor, Inbound, Path, Refused, Verdict, admit
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
 from .room_rules import lets_programs_in
@@ -172,6 +172,8 @@ class Tally:
         if inbound.author_is_program:
             if is_new and isinstance(verdict, Admitted | Bypassed):
                 self.loops.count(key, author_id)
+            elif isinstance(verdict, Refused):
+                self.loops.hear(author_id)
         elif inbound.let_in_by is not None and author_id != inbound.own_id:
             self.loops.rearm(key)
         if is_new and isinstance(verdict, Admitted) and author_id in self.asked:
