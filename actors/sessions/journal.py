@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
 from ...machines.connection import ConnectionChart, ConnectionRecord
@@ -313,7 +313,8 @@ class Draft:
         self._work.append(write)
 
     def _replace(self, row: RowT, record: Record, columns: dict[str, object]) -> RowT:
-        values: dict[str, Any] = {**asdict(record), **columns, "updated_at": self._journal.now()}
+        decided = {field.name: getattr(record, field.name) for field in fields(record)}
+        values: dict[str, Any] = {**decided, **columns, "updated_at": self._journal.now()}
         return row._replace(**values)
 
     def _begin(self, machine: str, key: str, about: str | None, event: str, state: str) -> None:

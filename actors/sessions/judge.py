@@ -10,6 +10,7 @@ from ..runtime.clock import utc_text
 from .admission import Admitted, Bypassed, Editor, Inbound, Path, Refused, Verdict, admit
 from .facts import Message, Place, Room, RoomKind
 from .loops import Loops, load_loops
+from .mentions import mentions
 from .room_rules import lets_programs_in
 from .services import Services
 from .standing import Standing, Standings
@@ -68,7 +69,7 @@ class Judge:
         people = await services.directory.people({message.author_id for message in messages})
         told = {user_id for user_id, person in people.items() if person.is_program}
         programs = (services.roster.programs & people.keys()) | told
-        standings = await self._standings.of(room, messages)
+        standings = await self._standings.of(room, messages, self._naming(questions))
         tally = Tally(
             loops=await self._loops(programs),
             asked=await self._questions_of(questions),
@@ -90,6 +91,15 @@ class Judge:
             if question.path is not Path.EDITED:
                 tally.note(inbound, standing.session_key, verdict, is_new=question.is_new)
         return Judgement(verdicts, tally.loops, tally.programs)
+
+    def _naming(self, questions: Sequence[Question]) -> frozenset[str]:
+        """Return the messages whose text names the agent, and is what counts."""
+        login = self._services.directory.account.login
+        return frozenset(
+            question.message.message_id
+            for question in questions
+            if question.targets is None and mentions(question.message.body, login)
+        )
 
     async def _loops(self, programs: AbstractSet[str]) -> Loops:
         """Read the counters, where programs can cause anything."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from ...store import outbox, threads, turns
 from ...store.database import Database
 from .facts import Message, Place, Room, RoomKind
-from .mentions import mentions
 from .services import Services
 
 __all__ = ["Standing", "Standings", "place_of_message"]
@@ -41,20 +40,30 @@ class Standings:
         """Use what the actors of the profile share."""
         self._services = services
 
-    async def of(self, room: Room, messages: Sequence[Message]) -> dict[str, Standing]:
-        """Return the standing of each message by its ID. Raises: ChatError."""
-        own = await self._own_among(room, messages)
+    async def of(
+        self, room: Room, messages: Sequence[Message], naming: Collection[str]
+    ) -> dict[str, Standing]:
+        """Return the standing of each message by its ID.
+
+        Args:
+            room: where they were posted.
+            messages: what is to be decided.
+            naming: IDs of those that name the agent. Of them nobody asks what they point at and
+                who asked before, so that is not looked up.
+
+        Raises:
+            ChatError: a message that was pointed at could not be read.
+        """
+        unclear = [message for message in messages if message.message_id not in naming]
+        own = await self._own_among(room, unclear)
         places = {message.message_id: place_of_message(room, message) for message in messages}
         keys = {id_: self._services.gateway.session_key(place) for id_, place in places.items()}
         in_threads = {
             message.message_id: keys[message.message_id]
-            for message in messages
+            for message in unclear
             if message.thread_root_id is not None
         }
-        scope = self._services.journal.scope
-        askers = await self._services.journal.read(
-            lambda db: {key: _askers(db, scope, key) for key in set(in_threads.values())}
-        )
+        askers = await self._askers(set(in_threads.values()))
         standings = dict[str, Standing]()
         for message in messages:
             asked = askers.get(in_threads.get(message.message_id, ""))
@@ -71,6 +80,15 @@ class Standings:
         """Tell whether a message needs nobody to be addressed anyway."""
         is_direct = room.kind is RoomKind.DIRECT
         return is_direct and self._services.server.is_pair(room.room_id, message.author_id)
+
+    async def _askers(self, keys: Collection[str]) -> dict[str, frozenset[str] | None]:
+        """Return for each conversation what `_askers_in` says of it."""
+        if not keys:
+            return {}
+        scope = self._services.journal.scope
+        return await self._services.journal.read(
+            lambda db: {key: _askers_in(db, scope, key) for key in keys}
+        )
 
     async def _own_among(self, room: Room, messages: Sequence[Message]) -> Collection[str]:
         """Return which of the messages pointed at are the agent's.
@@ -91,7 +109,6 @@ class Standings:
             if message.in_reply_to
             and message.in_reply_to not in own
             and not self._is_pair(room, message)
-            and not mentions(message.body, account.login)
         }
         if unclear:
             read = await self._services.server.read_messages(room.room_id, sorted(unclear))
@@ -106,7 +123,7 @@ def place_of_message(room: Room, message: Message) -> Place:
     return Place(room.room_id, room.kind, message.thread_root_id or message.message_id)
 
 
-def _askers(db: Database, scope: str, session_key: str) -> frozenset[str] | None:
+def _askers_in(db: Database, scope: str, session_key: str) -> frozenset[str] | None:
     """Return whose question runs, waits or was answered last; None: no session there.
 
     A question that still waits for its hand-over is about to open one.

@@ -44,11 +44,12 @@ class Verdicts:
         """
         if kind is RoomKind.DIRECT or question.path is not Path.POSTED:
             return
-        if question.says_mentioned and not mentioned_handles(question.message.body):
-            self._say(question, "the server says that it mentions the account, its text nobody")
         is_named = isinstance(verdict, Admitted | Bypassed) and verdict.cause is Cause.MENTION
         if is_named and question.is_new and not question.says_mentioned:
             self._services.tasks.start_soon(self._compare_later, question)
+        is_unexplained = question.says_mentioned and not is_named
+        if is_unexplained and not mentioned_handles(question.message.body):
+            self._say(question, "the server says that it mentions the account, its text nobody")
 
     async def _compare_later(self, question: Question) -> None:
         await self._services.journal.clock.sleep(self._services.limits.verdict_wait_s)

@@ -17,6 +17,7 @@ import anyio
 
 from ...runtime.clock import utc_text
 from .answering_time import commits_and_added_time, cost_among_many_threads
+from .catching_up import catching_up
 from .discarding import discarding
 from .figures import Figure, table_of
 from .known_threads import known_threads
@@ -43,6 +44,7 @@ MEASURES = (
     Measure("Among many threads", cost_among_many_threads, (5, 60), (2, 3)),
     Measure("Rows", row_pairs, (7, 10_000), (1, 200)),
     Measure("Presence and typing", discarding, (7, 50_000), (1, 500)),
+    Measure("Catch-up", catching_up, (5, 10_000), (2, 100)),
     Measure("Known threads", known_threads, (5, 100_000), (2, 1_000)),
 )
 

@@ -142,15 +142,26 @@ class Rig:
     watch: Watch
     ends: Ends | None = None
     """None: nothing is written, so nothing is left to do after the hand-over."""
+    gateway: ScriptedGateway | None = None
+    """None: there is none in between."""
 
     async def ask(self, body: str, *, thread: str = "") -> str:
         """Have a person ask, wait until the agent has it, and return the message ID."""
         message_id = self.stage.posts("alice", body, thread=thread)
         await self.watch.until_handed(message_id)
-        if self.ends is not None:
-            await self.ends.until_ended(message_id)
+        await self.until_ended(message_id)
         await anyio.sleep(SETTLE_S)
         return message_id
+
+    async def until_ended(self, message_id: str) -> None:
+        """Wait until nothing is left to be written about a question."""
+        if self.ends is not None:
+            await self.ends.until_ended(message_id)
+
+    def open_gate(self) -> None:
+        """Let the gateway take turns, if it does not yet."""
+        if self.gateway is not None:
+            self.gateway.open_gate()
 
     async def ask_in_turns(self, threads: Sequence[str], count: int) -> list[str]:
         """Ask so many follow-ups, each in the next thread."""
@@ -161,18 +172,19 @@ class Rig:
 
 
 @asynccontextmanager
-async def stage(folder: Path) -> AsyncIterator[Colleague]:
+async def stage(folder: Path, rooms: Sequence[str] = ("R1",)) -> AsyncIterator[Colleague]:
     """Open a server with people and without the plugin."""
-    async with colleague(folder, is_started=False) as opened:
+    async with colleague(folder, rooms=rooms, is_started=False) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def ours(
+async def ours(  # noqa: PLR0913 - each is something a measure may change
     stage: Colleague,
     *,
     counts: bool = False,
     is_durable: bool = True,
+    is_gate_open: bool = True,
     watch: Watch | None = None,
     server: ChatServer | None = None,
 ) -> AsyncIterator[Rig]:
@@ -182,12 +194,15 @@ async def ours(
         stage: the server and the people.
         counts: whether commits are counted, which costs a little.
         is_durable: False: commits do not wait for the disk, as no profile ever runs.
+        is_gate_open: whether the gateway takes turns from the start.
         watch: None: one of its own.
         server: what it is connected to; None: the stage's.
     """
     watch = watch or Watch()
     gateway = WatchedGateway(stage.tasks, silent)
     gateway.watch = watch
+    if not is_gate_open:
+        gateway.shut_gate()
 
     def open_state() -> Database:
         db = open_database(stage.state_path, now=datetime.now(UTC)).db
@@ -215,7 +230,7 @@ async def ours(
     with ends.listening():
         await desk.start()
         try:
-            yield Rig(stage, watch, ends)
+            yield Rig(stage, watch, ends, gateway)
         finally:
             await desk.stop()
 
