@@ -54,6 +54,10 @@ class GatewayEvents:
         }
         if order.reply_to_id is not None and order.reply_to_text is not None:
             extras |= _reply(order)
+        if order.is_for_the_agent and event.is_command():
+            # The gateway reads more as a command than admission does: `/new@anything`, and what
+            # stands behind a reference. What was not taken for one must not become one here.
+            extras["allow_gateway_control"] = False
         for name, value in extras.items():
             if hasattr(event, name):  # 0.19 knows fewer
                 setattr(event, name, value)

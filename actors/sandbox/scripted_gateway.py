@@ -171,7 +171,7 @@ class ScriptedGateway(ScriptedSessions):
             return HandOver.NOT_TAKEN
         key = self.session_key(order.place)
         is_answer = self._questions.take(key, order.text)
-        if order.text.startswith("/"):
+        if order.text.startswith("/") and not order.is_for_the_agent:
             self.commands.append(order)
             self._tasks.start_soon(self._obey, key, order)
             return HandOver.TAKEN

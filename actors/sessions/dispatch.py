@@ -161,7 +161,8 @@ class Dispatch:
         reminder = NotStarted(turn.row.message_id, turn.row.attempt)
         self._services.tell_later(limit_s, THREAD, self._key, reminder)
         order = await self.order(turn, self._words(turn))
-        taken = await self._services.gateway.hand_over(_briefed(order, brief))
+        briefed = replace(_briefed(order, brief), is_for_the_agent=True)
+        taken = await self._services.gateway.hand_over(briefed)
         if taken is HandOver.FOLDED:
             turn.fold(draft, "gateway")
         elif taken is HandOver.NOT_TAKEN:

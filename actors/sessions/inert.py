@@ -47,13 +47,20 @@ def quotable_text(text: str) -> list[str]:
 
 HEADER = re.compile(
     r"\[\s*(?:earlier\s+in\s+this|new\s+message|replying\s+to|system(?:\s*(?:note|message))?\b"
-    r"|important\s*:|note\s*:|out-of-band\b)",
+    r"|important\s*:|note\s*:|out-of-band\b|internal\s+notification|the\s+user\s+sent\b"
+    r"|user\s+(?:sent|initiated)\b|triggering\s+message\b|delivered\s+from\b"
+    r"|context\s+(?:from|compaction|summary)\b|this\s+response\s+was\b"
+    r"|your\s+active\s+task\s+list\b|session\s+was\s+just\b|continuing\s+toward\b"
+    r"|recent\s+channel\s+messages\b|current\s+addressed\s+message\b|observed\b"
+    r"|voice\s+channel\b|runtime\s+note\b|orphan\s+recovery\b|skills\s+pruned\b"
+    r"|if\s+you\s+need\s+a\s+closer\s+look\b|critical\b|webhook\s+delivery\b)",
     re.IGNORECASE,
 )
 """How the lines begin that stand around a question: ours, and those of the gateway.
 
-Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run.py, gateway/run_turn.py and
-gateway/run_notifications.py for what it says itself.
+Source: Hermes 0.22, gateway/run_inbound.py, and gateway/run.py, gateway/run_turn.py,
+gateway/run_notifications.py, gateway/run_startup.py and agent/conversation_loop.py for what it
+says itself, of files, of the run and of work in the background.
 """
 
 

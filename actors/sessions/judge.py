@@ -14,6 +14,7 @@ from .admission import (
     Editor,
     Inbound,
     Path,
+    Refused,
     Verdict,
     admit,
     command_in,
@@ -208,6 +209,8 @@ class Tally:
         if inbound.author_is_program:
             if is_new and isinstance(verdict, Admitted | Bypassed):
                 self.loops.count(key, author_id)
+            elif isinstance(verdict, Refused):
+                self.loops.hear(author_id)
         elif inbound.let_in_by is not None and author_id != inbound.own_id:
             self.loops.rearm(key)
         is_question = isinstance(verdict, Admitted) or (

@@ -42,6 +42,16 @@ class Loops:
             new = LoopRow(self.journal.scope, kind, key, self.room_id, turns, now)
             self._rows[kind, key] = self._changed[kind, key] = new
 
+    def hear(self, program_id: str) -> None:
+        """Note that a program spoke here in vain: whoever writes here may let it go on.
+
+        Where it spent its budget there may be no person, as in a direct conversation of two.
+        """
+        row = self._rows.get((PAIR, program_id))
+        if row is not None and row.room_id != self.room_id:
+            moved = row._replace(room_id=self.room_id)
+            self._rows[PAIR, program_id] = self._changed[PAIR, program_id] = moved
+
     def rearm(self, session_key: str) -> None:
         """Note that a person wrote."""
         for (kind, key), row in list(self._rows.items()):

@@ -2,68 +2,45 @@ r"""Which handles a message mentions, by the rules of the Chatto server.
 
 The server reads a body once, when it is posted, and tells nobody whom it found. Whoever wants to
 know who is meant, or what an edit changed, has to read the body as the server does: Markdown first
-(code, quotes and link targets hold no mentions), then `@` and a handle.
+(code, quotes and link targets hold no mentions), then `@` and a handle. `text_blocks` cuts out
+what is text; here code spans, links and autolinks are stepped over in it. Emphasis never decides
+whether a handle counts. HTML and entities are plain text, as on the server.
 
-markdown-it-py finds the blocks, escapes and code spans; link brackets, link definitions and
-autolinks have rules of their own here. Its own rules for those recurse once per bracket and nested
-image, refuse targets the server takes (`javascript:`), and end a paragraph at a definition, which
-changes the lines a quote swallows. Emphasis is off: it never decides whether a handle counts. HTML
-and entities are off as on the server.
-
-Differences that remain, in about one of a thousand random bodies made of block markers and in none
-made of inline markup; each is left alone because its cure would be a block parser of our own:
-
-- a tab behind a nested list or quote marker;
-- a carriage return at the end of an empty list marker, or alone within a line;
-- an empty item that begins another list item, with deeper text behind a blank line;
-- a block marker indented by four columns or more on a line that continues a paragraph
-  (`    >` below `> a`);
-- `===` or `---` below a paragraph of link definitions only;
-- three backslashes at the end of a line above `\@`;
-- a link label with 998 bytes and more between two unclosed ones before it;
-- what lies deeper than `MAX_NESTING` and `NESTED_LINES` allow: it counts as not mentioned, and so
-  does what follows a list that deep.
-
-A mention missed that way is still in the server's own notifications.
+A body is read exactly as the server reads it, but for one thing: a link label is too long for the
+server when 999 bytes lie between the unclosed brackets in front of it, and here the blanks and
+markers that nest its lines are not among those bytes.
 
 Source: Chatto 0.4.20, cli/internal/core/mentions.go; goldmark 1.8.2, its Markdown parser.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import Final
 
-from markdown_it import MarkdownIt
-from markdown_it.common.utils import normalizeReference
-from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
+from .link_parts import (
+    BLANKS,
+    MAX_LABEL,
+    Targets,
+    byte_length,
+    is_known,
+    label_match,
+    space_end,
+    title_end,
+)
+from .text_blocks import text_blocks
 
 __all__ = ["leading_mention_end", "mentioned_handles", "mentions"]
 
-MAX_NESTING: Final = 40  # quotes, or half as many lists; two stack frames each
-NESTED_LINES: Final = 20_000  # lines times nesting; markdown-it takes 6 µs for each of them
-MAX_PARENTHESES: Final = 8  # in a link target; the server counts on, at a quadratic price
-MAX_ANGLE_TARGET: Final = 2_048  # characters; as above
-MAX_LABEL: Final = 999  # characters of a link label
-
-# Possessive quantifiers around characters only, never around groups: Python 3.11.2, the one of
-# Debian 12, matches `(?:.x)*+` wrongly when it has to give a part back.
 _HANDLE: Final = r"@([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*)"
 _MENTION: Final = re.compile(rf"(?<![A-Za-z0-9]){_HANDLE}")
 _BEHIND: Final = r"[\s,:;.!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f]*+"
 _LEADING: Final = re.compile(rf"\s*+{_HANDLE}{_BEHIND}")
-_ESCAPE: Final = r"\\[!-/:-@\[-`{-~]?"
-_SPACE: Final = re.compile(r"[ \t\r\n]*+")
-_LINE_REST: Final = re.compile(r"[ \t\r]*+(?:\n|\Z)")
-_LABEL: Final = re.compile(rf"\[((?:[^\[\]\\]++|{_ESCAPE})*)\]")
-_ANGLE_TARGET: Final = re.compile(rf"<(?:[^>\n\\]++|{_ESCAPE})*>")
-_PLAIN_TARGET: Final = re.compile(rf"(?:[^() \t\r\n\\]++|{_ESCAPE})+")
-_TITLES: Final[Mapping[str, re.Pattern[str]]] = {
-    '"': re.compile(rf'"(?:[^"\\]++|{_ESCAPE})*"'),
-    "'": re.compile(rf"'(?:[^'\\]++|{_ESCAPE})*'"),
-    "(": re.compile(rf"\((?:[^()\\]++|{_ESCAPE})*\)"),
-}
+_MARKUP: Final = re.compile(r"[\\`!\[\]<@\n]")
+_TICKS: Final = re.compile(r"`+")
+_HARD_BREAK: Final = re.compile(r"(?<!\\)\\\r?\n")
+_BLANK_BREAK: Final = re.compile(r"  \r?\n")
+_EMPHASIS: Final = re.compile(r"(?:\*++|_++)*")
 _AUTOLINK: Final = re.compile(
     r"<(?:[A-Za-z][A-Za-z0-9.+-]{1,32}:[^<>\x00-\x20]*+"
     r"|[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]++@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -71,24 +48,12 @@ _AUTOLINK: Final = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Brackets:
-    """The open link and image labels of one text block, innermost last."""
-
-    references: frozenset[str]
-    """Normalised labels of the body's link definitions."""
-    labels: list[tuple[int, bool]] = field(default_factory=list)
-    """Where a label's text begins, and whether it is an image's."""
-    last_link: int = -1
-    """Where the label of the newest complete link begins: no link may hold another."""
-
-
 def mentioned_handles(body: str) -> tuple[str, ...]:
     """Read the handles the server finds in a message body.
 
     Args:
         body: the text of a message as it was posted; any string is fine. 10,000 bytes, the most
-            the server takes, need at worst 0.15 s (nested quotes); a usual message needs 0.1 ms.
+            the server takes, need at worst 0.3 s (lists in lists); a usual message needs 0.05 ms.
 
     Returns:
         Handles without `@`, in order of appearance as written, each spelling once: `@Alice` and
@@ -97,8 +62,10 @@ def mentioned_handles(body: str) -> tuple[str, ...]:
     """
     if not _MENTION.search(body):
         return ()  # most messages: nothing to parse
-    references, texts = _text_blocks(_source(body))
-    return tuple(dict.fromkeys(handle for text in texts for handle in _handles(text, references)))
+    # The server knows no escapes but cannot switch them off in its parser.
+    texts, labels = text_blocks(body.replace("\\`", "`").replace("\\@", "\\\\@"))
+    found = (_Reader(text, labels) for text in texts if "@" in text)
+    return tuple(dict.fromkeys(handle for reader in found for handle in reader.handles()))
 
 
 def mentions(body: str, login: str) -> bool:
@@ -128,180 +95,140 @@ def leading_mention_end(body: str, login: str) -> int:
     return 0
 
 
-def _source(body: str) -> str:
-    """Prepare a body as the server does, and end its lines as markdown-it knows it."""
-    # The server knows no escapes but cannot switch them off in its parser.
-    source = body.replace("\\`", "`").replace("\\@", "\\\\@")
-    # markdown-it would make a line's end of every carriage return, the server only of "\n".
-    return "\n".join(line.rstrip(" \t\r") for line in source.split("\n"))
+class _Reader:
+    """One text on its way from left to right."""
 
+    def __init__(self, text: str, labels: frozenset[str]) -> None:
+        self._text = text
+        self._labels = labels
+        self._place = 0
+        self._is_head = True
+        """True at the beginning of a line, and behind what was stepped over as a whole: there the
+        server looks for more even if a backslash stands in front."""
+        self._is_escaped = False
+        self._open: list[tuple[int, bool]] = []
+        """The unclosed link and image labels, innermost last: where each begins, and which it is.
+        """
+        self._last_link = -1
+        """Where the label of the newest link begins: no link may hold another."""
+        self._targets: Targets | None = None
+        self._ticks: dict[int, list[int]] = {}
+        """Where the runs of backticks begin, by their length."""
+        for run in _TICKS.finditer(text):
+            self._ticks.setdefault(len(run[0]), []).append(run.start())
 
-def _text_blocks(source: str) -> tuple[frozenset[str], list[str]]:
-    """Split into text blocks outside of quotes and code; collect all link definitions."""
-    references: set[str] = set()
-    texts: list[str] = []
-    quotes, markup = 0, ""
-    for block in _blocks(source):
-        match block.type:
-            case "blockquote_open":
-                quotes += 1
-            case "blockquote_close":
-                quotes -= 1
-            case "inline":
-                is_heading = markup.startswith("#")
-                text = block.content if is_heading else _defined(block.content, references)
-                texts += [text] if quotes == 0 else []
-            case _:
-                markup = block.markup
-    return frozenset(references), texts
+    def handles(self) -> Iterator[str]:
+        """Find the handles, repeated ones as well."""
+        while (mark := self._next_mark()) is not None:
+            if self._text[mark] in "\\\n":
+                self._step_over_escape(mark)
+                continue
+            end = self._end(mark) if self._is_head or not self._is_escaped else None
+            if end is None:
+                self._is_escaped = False
+            elif self._text[mark] == "@":
+                yield self._text[mark + 1 : end]
+            self._place, self._is_head = end or mark + 1, end is not None
 
-
-def _blocks(source: str) -> list[Token]:
-    # Every line below a quote costs once per level of it, so many lines buy less depth.
-    lines = sum(line != "" for line in source.split("\n"))
-    reader = _READER
-    if lines * MAX_NESTING > NESTED_LINES:
-        reader = _reader(NESTED_LINES // lines)
-    blocks: list[Token] = []
-    reader.block.parse(source, reader, {}, blocks)
-    return blocks
-
-
-def _defined(text: str, references: set[str]) -> str:
-    """Note the link definitions a paragraph begins with; return the rest of it."""
-    end = 0
-    while found := _definition(text, _space_end(text, end)):
-        label, end = found
-        references.add(label)
-    return text[end:]
-
-
-def _definition(text: str, start: int) -> tuple[str, int] | None:
-    """Read one `[label]: target "title"`; label and end, None if there is none."""
-    label = _LABEL.match(text, start)
-    if not label or not label[1].strip() or not text.startswith(":", label.end()):
-        return None
-    target = _target_end(text, _space_end(text, label.end() + 1))
-    if target is None:
-        return None
-    end = _LINE_REST.match(text, target)
-    behind = _space_end(text, target)
-    if title := _TITLES.get(text[behind : behind + 1]):
-        if behind == target:
+    def _next_mark(self) -> int | None:
+        if self._is_escaped:
+            self._step_over_unread()
+        found = _MARKUP.search(self._text, self._place)
+        if not found:
             return None
-        closed = title.match(text, behind)
-        # A title with something behind it is none, and the target has to end its line.
-        end = (_LINE_REST.match(text, closed.end()) if closed else None) or end
-    return (normalizeReference(label[1]), end.end()) if end else None
+        if found.start() > self._place:
+            self._is_escaped = self._is_head = False
+        return found.start()
 
+    def _step_over_unread(self) -> None:
+        """Step over what does not use up a backslash: blanks at a line's end, emphasis behind."""
+        while True:
+            if self._is_head:
+                self._place = _end_of(_EMPHASIS, self._text, self._place) or self._place
+            hard_break = _end_of(_BLANK_BREAK, self._text, self._place)
+            if hard_break is None:
+                return
+            self._place, self._is_head = hard_break, True
 
-def _space_end(text: str, start: int) -> int:
-    space = _SPACE.match(text, start)
-    return space.end() if space else start
+    def _step_over_escape(self, place: int) -> None:
+        """Step over a backslash, or a line's end: some backslashes count in the next line."""
+        hard_break = _end_of(_HARD_BREAK, self._text, place)
+        if hard_break is None and self._text[place] == "\\":
+            self._is_escaped = not self._is_escaped
+        self._is_head = hard_break is not None or self._text[place] == "\n"
+        self._place = hard_break or place + 1
 
+    def _end(self, place: int) -> int | None:
+        """Return where what begins with this mark ends; None if nothing does."""
+        match self._text[place]:
+            case "@":
+                return _end_of(_MENTION, self._text, place)
+            case "`":
+                return self._code_end(place)
+            case "<":
+                return _end_of(_AUTOLINK, self._text, place)
+            case "]":
+                return self._link_end(place)
+        is_image = self._text[place] == "!"
+        if is_image and not self._text.startswith("[", place + 1):
+            return None
+        label = place + 1 + is_image
+        self._open.append((label, is_image))
+        return label
 
-def _target_end(text: str, start: int) -> int | None:
-    """Find the end of a link target; parentheses need not balance, as on the server."""
-    if text.startswith("<", start):
-        angle = _ANGLE_TARGET.match(text, start, start + MAX_ANGLE_TARGET)
-        return angle.end() if angle else None
-    end, depth = start, 0
-    while depth <= MAX_PARENTHESES:
-        if plain := _PLAIN_TARGET.match(text, end):
-            end = plain.end()
-        char = text[end : end + 1]
-        if char not in ("(", ")") or (char == ")" and depth == 0):
-            return end if end > start else None
-        depth += 1 if char == "(" else -1
-        end += 1
-    return None
+    def _code_end(self, place: int) -> int:
+        """Return where a code span ends; behind its ticks if it is none."""
+        ticks = _end_of(_TICKS, self._text, place) or place
+        width = ticks - place
+        runs = self._ticks.get(width, [])
+        closing = bisect_left(runs, ticks)
+        return runs[closing] + width if closing < len(runs) else ticks
 
-
-def _handles(text: str, references: frozenset[str]) -> Iterator[str]:
-    if "@" not in text:
-        return
-    tokens: list[Token] = []
-    _READER.inline.parse(text, _READER, {"brackets": _Brackets(references)}, tokens)
-    yield from (token.content for token in tokens if token.type == "mention")
-
-
-def _mention_rule(state: StateInline, _silent: object) -> bool:
-    found = _MENTION.match(state.src, state.pos)
-    if not found:
-        return False
-    state.push("mention", "", 0).content = found[1]
-    state.pos = found.end()
-    return True
-
-
-def _autolink_rule(state: StateInline, _silent: object) -> bool:
-    found = _AUTOLINK.match(state.src, state.pos)
-    if not found:
-        return False
-    state.pos = found.end()
-    return True
-
-
-def _bracket_rule(state: StateInline, _silent: object) -> bool:
-    """Step over a bracket, and over all that belongs to a link its `]` completes."""
-    brackets: _Brackets = state.env["brackets"]
-    is_image = state.src.startswith("![", state.pos)
-    if is_image or state.src[state.pos] == "[":
-        state.pos += 2 if is_image else 1
-        brackets.labels.append((state.pos, is_image))
-        return True
-    if state.src[state.pos] != "]" or not brackets.labels:
-        return False
-    start, is_image = brackets.labels.pop()
-    end = None
-    if is_image or start > brackets.last_link:
-        end = _link_end(state.src, start, state.pos, brackets.references)
-    if end is not None and not is_image:
-        brackets.last_link = start
-    state.pos = end or state.pos + 1
-    return True
-
-
-def _link_end(text: str, start: int, close: int, references: frozenset[str]) -> int | None:
-    """Find the end of the link whose label spans `start` to `close`; None if it is no link."""
-    end = _inline_link_end(text, close + 1) if text.startswith("(", close + 1) else None
-    if end is not None or not references:
+    def _link_end(self, close: int) -> int | None:
+        """Take the label that ends here; return where its link ends, None if it is no link."""
+        if not self._open:
+            return None
+        label, is_image = self._open.pop()
+        if self._is_too_far_in() or not (is_image or label > self._last_link):
+            return None
+        end = self._target_end(close + 1) or self._reference_end(label, close)
+        if end is not None and not is_image:
+            self._last_link = label
         return end
-    label, end = text[start:close], close + 1
-    if full := _LABEL.match(text, end):
-        label, end = full[1] if full[1].strip() else label, full.end()
-    known = len(label) <= MAX_LABEL and normalizeReference(label) in references
-    return end if known else None
+
+    def _is_too_far_in(self) -> bool:
+        if not self._open:
+            return False
+        first, last = self._open[0], self._open[-1]
+        between = self._text[first[0] - 1 - first[1] : last[0]]
+        return byte_length(between) >= MAX_LABEL
+
+    def _target_end(self, start: int) -> int | None:
+        """Return the end of `(target "title")`; the title may follow without a blank."""
+        if not self._text.startswith("(", start):
+            return None
+        end = space_end(self._text, start + 1)
+        if self._text.startswith(")", end):
+            return end + 1
+        self._targets = self._targets or Targets(self._text)
+        target = self._targets.end(end)
+        if target is None:
+            return None
+        end = space_end(self._text, target)
+        title = title_end(self._text, end)
+        end = end if title is None else space_end(self._text, title)
+        return end + 1 if self._text.startswith(")", end) else None
+
+    def _reference_end(self, start: int, close: int) -> int | None:
+        """Return the end of `[label][]`, `[text][label]` or `[label]`, if the label is defined."""
+        if not self._labels:
+            return None
+        label, end = self._text[start:close], close + 1
+        if full := label_match(self._text, end):
+            label, end = full[1] if full[1].strip(BLANKS) else label, full.end()
+        return end if is_known(label, self._labels) else None
 
 
-def _inline_link_end(text: str, start: int) -> int | None:
-    """Find the end of `(target "title")`; the title may follow its target without a blank."""
-    end = _space_end(text, start + 1)
-    if text.startswith(")", end):
-        return end + 1
-    target = _target_end(text, end)
-    if target is None:
-        return None
-    end = _space_end(text, target)
-    if title := _TITLES.get(text[end : end + 1]):
-        closed = title.match(text, end)
-        end = _space_end(text, closed.end()) if closed else end
-    return end + 1 if text.startswith(")", end) else None
-
-
-def _reader(nesting: int) -> MarkdownIt:
-    reader = MarkdownIt("zero", {"maxNesting": nesting})
-    reader.enable(["blockquote", "code", "fence", "heading", "hr", "lheading", "list"])
-    reader.enable(["backticks", "escape"])
-    reader.inline.ruler.push("autolink_target", _autolink_rule)
-    reader.inline.ruler.push("bracket", _bracket_rule)
-    reader.inline.ruler.push("mention", _mention_rule)
-    for ruler in (reader.block.ruler, reader.inline.ruler):
-        ruler.getRules("")  # sorts the rules now: later use only reads
-    reader.inline.ruler2.getRules("")
-    return reader
-
-
-_READER: Final = _reader(MAX_NESTING)
-"""Built once (0.3 ms, several messages' worth) and safe in any thread: parsing keeps its state in
-objects of its own, and nothing writes to the rules after `_reader`."""
+def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int | None:
+    found = pattern.match(text, place)
+    return found.end() if found else None

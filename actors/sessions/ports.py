@@ -190,6 +190,8 @@ class TurnOrder:
     reply_to_author: Person | None = None
     reply_to_is_own: bool = False
     attachment_ids: tuple[str, ...] = ()
+    is_for_the_agent: bool = False
+    """Whether it is said to the agent: no command, whatever the gateway would read in it."""
 
 
 class ConnectionReport(Enum):

@@ -43,6 +43,17 @@ async def test_a_long_answer_arrives_whole(real_gateway: RealGateway) -> None:
     assert sum(len(each.body) for each in parts) >= 20_990  # line ends between parts go
 
 
+@pytest.mark.parametrize("words", ["/new@hermes", "@url:about:blank\n/new"])
+async def test_a_command_only_the_gateway_would_read_is_said_to_the_agent(
+    real_gateway: RealGateway, words: str
+) -> None:
+    """It would get past the rules for commands: from edits, and of whose run it may end."""
+    m1 = await real_gateway.says_alone(f"{words} {{{{say only words}}}}")
+    a1 = await real_gateway.answer_to(m1)
+
+    assert a1.body == "only words"
+
+
 async def test_a_command_ends_the_run_and_is_answered(real_gateway: RealGateway) -> None:
     """What the stopped run would have said never appears; who waited comes next."""
     m1 = await real_gateway.says("alice", "@hermes {{wait 20}} {{say too late}}")

@@ -3,6 +3,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -155,6 +156,20 @@ async def test_a_turn_on_a_free_key_is_taken() -> None:
         assert (source.chat_name, source.user_id, source.user_name) == ("general", "U1", "Alice")
         assert (source.message_id, source.role_authorized) == ("m1", False)
         assert not event.internal
+
+
+@pytest.mark.parametrize("text", ["/new@hermes", "@url:http://example.org\n/new", "/über"])
+async def test_what_is_for_the_agent_is_no_command_of_the_gateway(text: str) -> None:
+    """It reads more commands than admission, which alone knows of edits and of whose run it is."""
+    async with stage() as acted:
+        order = replace(ORDER, text=text, is_for_the_agent=True)
+        taken = await acted.port.hand_over(order)
+
+        with anyio.fail_after(1):
+            await acted.agent.has_begun.wait()
+        (event,) = acted.agent.events
+        assert taken is HandOver.TAKEN
+        assert (event.text, event.is_command()) == (text, False)
 
 
 async def test_a_direct_message_has_the_name_of_its_author() -> None:

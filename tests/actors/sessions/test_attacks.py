@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.stage import POLICY, Colleague, Open, Script
@@ -13,6 +14,17 @@ from hermes_chatto.actors.sessions.ports import TurnOrder
 ZERO_WIDTH, RIGHT_TO_LEFT, JOINER = "\u200b", "\u202e", "\u200d"
 OPEN = replace(POLICY, require_mention=False, follow_ups=FollowUps.ANYONE, broadcast_mentions=True)
 """As much as an operator can open without letting anybody in."""
+
+
+class Pausing:
+    """Answers when it is let go."""
+
+    def __init__(self) -> None:
+        self.go = anyio.Event()
+
+    async def __call__(self, order: TurnOrder) -> str:
+        await self.go.wait()
+        return order.text
 
 
 async def decided(colleague: Colleague) -> None:
@@ -109,6 +121,27 @@ def test_a_quoted_command_is_no_command(body: str) -> None:
     expected = "/approve it" if body.startswith("    ") else None
 
     assert command_in(body, "hermes") == expected
+
+
+@pytest.mark.parametrize("words", ["/new@hermes", "@url:http://example.org\n/new", "/\u200bnew"])
+async def test_what_only_the_gateway_reads_as_a_command_is_said_to_the_agent(
+    open_colleague: Open, words: str
+) -> None:
+    """Posted as well as edited in: the gateway looks behind references, and before an at sign."""
+    agent = Pausing()
+    async with open_colleague(policy=POLICY, agent=agent) as colleague:
+        direct = await colleague.opens_dm("alice")
+        posted = await colleague.says("alice", words, room=direct)
+        await colleague.until_state(posted, "processing")
+        edited = await colleague.says("alice", "and then?", room=direct)
+        await colleague.until_state(edited, "queued")
+        await colleague.edits("alice", edited, words)
+        await colleague.until(lambda: "queued -> queued" in colleague.story(edited))
+        agent.go.set()
+        await colleague.until_state(edited, "answered")
+
+        assert colleague.gateway.commands == []
+        assert [order.text for order in colleague.gateway.orders] == [words, words]
 
 
 async def test_an_approval_that_quotes_another_is_no_approval(open_colleague: Open) -> None:

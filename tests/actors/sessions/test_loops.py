@@ -104,6 +104,22 @@ async def test_a_person_who_writes_there_lets_them_go_on(colleague: Colleague, w
     assert set(counters(colleague).values()) == {1}
 
 
+async def test_a_person_frees_a_program_that_was_spent_where_no_person_is(
+    colleague: Colleague,
+) -> None:
+    """In a direct conversation of two programs nobody could ever write for them."""
+    direct = await colleague.opens_dm("carol")
+    for number in range(BUDGET):
+        asked = await colleague.says("carol", f"@hermes {number}", room=direct)
+        assert await state_of(colleague, asked) == ("answered", None)
+    refused = await colleague.says("carol", "@hermes hi")
+    assert await state_of(colleague, refused) == SPENT
+    await colleague.says("alice", "what are they doing?")
+
+    more = await colleague.says("carol", "@hermes and now?")
+    assert await state_of(colleague, more) == ("answered", None)
+
+
 async def test_a_stranger_who_writes_there_changes_nothing(open_colleague: Open) -> None:
     """Else a program nobody has listed would keep the talk going."""
     policy = replace(BOTS, allowed_user_entries=("alice", "carol"), bot_entries=("carol",))

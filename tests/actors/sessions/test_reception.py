@@ -78,6 +78,33 @@ async def test_a_strangers_thousand_messages_cost_no_call_and_no_row(open_collea
         assert rows_about(colleague, last) == 0
 
 
+async def test_nothing_a_stranger_does_costs_a_call_or_a_row(open_colleague: Open) -> None:
+    """Replies to the agent, edits, reactions, typing, direct conversations, also with others."""
+    async with open_colleague() as colleague:
+        root = await colleague.says("alice", "@hermes hello")
+        await colleague.until_state(root, "answered")
+        (answer,) = colleague.answers()
+        direct = await colleague.opens_dm("carol")
+        shared = await colleague.opens_dm("carol", "alice")
+        last = await everything_read(colleague)
+        before = Counter(colleague.sandbox.calls)
+
+        talk = await colleague.says("carol", "talk", thread=root, reply_to=answer.message_id)
+        await colleague.edits("carol", talk, "@hermes /stop")
+        colleague.tells_room(
+            "carol", "reaction_added", message_event_id=answer.message_id, emoji="x"
+        )
+        colleague.tells_room("carol", "user_typing", thread_root_event_id=root)
+        for room in (direct, shared):
+            colleague.posts("carol", "@hermes /approve", room=room)
+        await delivered(colleague)
+        more = await everything_read(colleague)
+        calls = colleague.sandbox.calls - before
+
+        assert calls == {READ: 1, ROOM_BLOCK: 1, POST: 1, FOLLOW: 1, **names_read(calls)}
+        assert rows_about(colleague, root, last, more) == 0
+
+
 def names_read(calls: Mapping[str, int]) -> Mapping[str, int]:
     """Return the one call for a name, if it was made."""
     return {name: 1 for name in calls if name == "UserService/BatchGetUsers"}
