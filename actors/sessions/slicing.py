@@ -32,11 +32,6 @@ class Slice:
     left: int
     """Lines between the two, still to come; of those that are known."""
 
-    @property
-    def is_drained(self) -> bool:
-        """Whether nothing of the known backlog is left."""
-        return self.left == 0
-
 
 def next_slice(backlog: Sequence[Line], tail: Sequence[Line], budget: Budget) -> Slice:
     """Cut the next slice off a backlog.
