@@ -18,7 +18,13 @@ from .database import repairing
 from .placement import forget_side_files, make_folder, make_private, set_aside
 from .reserve import give_up, put_by
 from .salvage import salvage
-from .state_errors import OverwrittenFileError, not_writable
+from .state_errors import (
+    DamagedFileError,
+    FileLockedError,
+    OverwrittenFileError,
+    explained,
+    not_writable,
+)
 
 __all__ = ["Custodian"]
 
@@ -83,13 +89,13 @@ class Custodian:
     def leave(self) -> None:
         """Note how the file is left, so that the next look tells what others did to it.
 
-        Raises:
-            sqlite3.Error: it cannot be read.
+        Where it cannot be read just now, the next look compares with what was noted before.
         """
         left = None if self._path is None else _written(self._path)
         if left != self._left and self._db is not None:
-            self._newest_step = _newest_step(self._db.conn)
-            self._left = left
+            with suppress(sqlite3.Error):
+                self._newest_step = _newest_step(self._db.conn)
+                self._left = left
 
     def make_room(self) -> bool:
         """Give up the reserve, so that answers under way can be written on a full disk.
@@ -184,17 +190,27 @@ class Custodian:
 
         Raises:
             OverwrittenFileError: it is one.
-            sqlite3.Error: it cannot be read, or what is in it does not fit together.
+            sqlite3.Error: another process has locked it.
         """
         written = _written(path)
         if written in {self._left, None}:
             return
-        with closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as reader:
-            newest_step = _newest_step(reader)
+        try:
+            with closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as reader:
+                newest_step = _newest_step(reader)
+        except sqlite3.Error as error:
+            match explained(error, path):
+                case FileLockedError():
+                    raise
+                case DamagedFileError():
+                    return  # shows in its use, and is mended then
+                case _:
+                    newest_step = -1  # emptied, or the file of something else
         if newest_step < self._newest_step:
             message = (
-                f"{path} was overwritten while in use, with an older copy that lacks what was "
-                "written since. Restart the gateway to go on with it, or put the newer file back"
+                f"{path} was overwritten while in use, with an older copy or something else: what "
+                "was written last is not in it. Restart the gateway to go on with it, or put the "
+                "newer file back"
             )
             raise OverwrittenFileError(message)
         self._left = written

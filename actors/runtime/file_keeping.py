@@ -33,7 +33,7 @@ class Keeper(Protocol[OpenedT_co]):
         ...
 
     def leave(self) -> None:
-        """Note how the file is left; called after every transaction. Raises: sqlite3.Error."""
+        """Note how the file is left; called after every transaction, whatever came of it."""
         ...
 
     def mend(self, error: sqlite3.Error) -> OpenedT_co:

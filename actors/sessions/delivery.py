@@ -176,16 +176,19 @@ class DeliveryActor:
 
     async def _find_in_time(self, part: PartRow) -> str | None:
         """Look for a part as long as it may still come; between two looks others may post."""
-        may_come = part.outbox_id in self._may_come
-        pauses_s = iter(self._services.limits.late_looks_s if may_come else ())
-        while True:
-            async with self._services.locks.of(part.room_id):
-                found = await self._find(part)
-            pause_s = next(pauses_s, None)
-            if found is not None or pause_s is None:
-                self._may_come.discard(part.outbox_id)
-                return found
+        pauses_s = self._services.limits.late_looks_s if part.outbox_id in self._may_come else ()
+        found = await self._look_once(part)
+        for pause_s in pauses_s:
+            if found is not None:
+                break
             await self._journal.clock.sleep(pause_s)
+            found = await self._look_once(part)
+        self._may_come.discard(part.outbox_id)
+        return found
+
+    async def _look_once(self, part: PartRow) -> str | None:
+        async with self._services.locks.of(part.room_id):
+            return await self._find(part)
 
     async def _find(self, part: PartRow) -> str | None:
         """Read the place back; the room's lock is held, so that nobody else's post is half known.

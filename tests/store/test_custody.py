@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,46 @@ def test_older_copy_written_over_the_open_file_is_told_from_it(
 
     path.write_bytes(newer)
     assert ids(keeper.look()) == ["m1", "m2"]
+    keeper.close()
+
+
+def test_lock_right_after_a_commit_takes_nothing_back(path: Path) -> None:
+    """What was committed is committed: a failure now would have it done once more."""
+    opener = partial(open_database, path, now=NOW, busy_timeout_s=0, release=NOT_SAFE_FOR_WAL)
+    keeper = Custodian(lambda: opener().db, lambda: NOW)
+    db = keeper.open()
+    write_step(db, "m1")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        keeper.leave()
+
+    assert keeper.look() is db
+    keeper.close()
+
+
+def recipes(path: Path) -> bytes:
+    """Return the file of another program."""
+    with closing(sqlite3.connect(path.with_name("recipes.db"))) as other:
+        other.execute("create table recipes (name text)")
+    return path.with_name("recipes.db").read_bytes()
+
+
+@pytest.mark.parametrize("write", [lambda _: b"", recipes], ids=["emptied", "of something else"])
+def test_what_is_no_state_file_and_written_over_the_open_one_is_not_used(
+    path: Path, write: Callable[[Path], bytes]
+) -> None:
+    """To SQLite the tables are just not there any more."""
+    keeper = custodian(path)
+    write_step(keeper.open(), "m1")
+    keeper.leave()
+    good = path.read_bytes()
+    path.write_bytes(write(path))
+
+    with pytest.raises(OverwrittenFileError):
+        keeper.look()
+
+    path.write_bytes(good)
+    assert ids(keeper.look()) == ["m1"]
     keeper.close()
 
 

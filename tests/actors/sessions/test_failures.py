@@ -30,7 +30,7 @@ from hermes_chatto.actors.sessions.remains import Remains
 from hermes_chatto.actors.sessions.services import Limits
 from hermes_chatto.actors.sessions.stream_events import StreamEvent
 
-QUICK = Limits(repair_wait_s=0.001, start_within_s=0.1, first_wait_s=0.01)
+QUICK = Limits(repair_wait_s=0.001, start_within_s=0.1, first_wait_s=0.01, late_looks_s=(0.01,))
 
 
 class Cursed:

@@ -480,7 +480,7 @@ async def test_a_part_that_was_never_posted_is_posted_after_a_look(open_colleagu
         m1 = await dies_while_sending(colleague, 1)
         colleague.faults.slow_answers.clear()
         colleague.write("update outbox set state = 'sending' where part = 2")
-        await colleague.starts(Script())
+        await colleague.starts(Script(limits=Limits(late_looks_s=(0.05,))))
         await colleague.until_state(m1, "answered")
 
         assert letters(colleague) == "abc"
