@@ -164,9 +164,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Look through a file of usual size once; of a larger one, what is damaged shows in its use.
 
     Raises:
-        DamagedFileError: a page of it is damaged.
+        DamagedFileError: a page of it is damaged, or another process has just found that and set
+            it aside.
     """
-    size = path.stat().st_size
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError as error:
+        raise damaged(path, "it was set aside just now") from error
     if size <= LOOKED_THROUGH_BYTES:
         answer = connection.execute("pragma quick_check(1)").fetchone()[0]
         if answer != "ok":

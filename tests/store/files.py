@@ -37,8 +37,9 @@ def mode_of(path: Path) -> int:
 def fill(path: Path, count: int = 40) -> None:
     """Make a state file with rows on many pages, the last one filled with words alone."""
     opened = open_database(path, now=NOW)
-    rows = [receive(opened.db, f"m{number}", body="x" * 1_000) for number in range(count)]
-    turns.save(opened.db, rows[-1]._replace(body="y" * 9_900))
+    with transaction(opened.db):
+        rows = [receive(opened.db, f"m{number}", body="x" * 1_000) for number in range(count)]
+        turns.save(opened.db, rows[-1]._replace(body="y" * 9_900))
     opened.db.close()
 
 

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,27 @@ def test_damaged_file_that_another_process_sets_aside_is_left_to_it(path: Path) 
 
     assert path.read_bytes() == content
     assert mode_of(path.with_name("state.db.repair-lock")) == 0o600
+
+
+def test_file_that_is_set_aside_while_it_is_opened_is_opened_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process was the first to find the damage: between two calls the file is gone."""
+    fill(path)
+    garble_header(path)
+    aside = path.with_name("state.db.damaged-by-another")
+    really_connect = sqlite3.connect
+
+    def connect(file: object, **how: Any) -> sqlite3.Connection:  # noqa: ANN401  its keywords
+        connection: sqlite3.Connection = really_connect(file, **how)  # type: ignore[call-overload]
+        if file == path and not aside.exists():
+            path.rename(aside)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with opening(path) as opened:
+        assert opened.db.table("turns").count == 0
+    assert aside.exists()
 
 
 def test_large_file_is_not_looked_through_at_every_start(path: Path) -> None:
