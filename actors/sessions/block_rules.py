@@ -289,12 +289,9 @@ class BlockRules:
         column = self._reader.column()
         width, _ = indent_width(line, column)
         is_empty = block.is_empty and self._has_blank_item
-        if (is_empty or width < content) and width < CODE_INDENT:
-            if _ITEM.match(line):
-                self._item_follows = True
-                return False
-            if not is_empty:
-                return False
+        if (is_empty or width < content) and width < CODE_INDENT and _ITEM.match(line):
+            self._item_follows = True
+            return False
         self._reader.step(*indent_end(line, column, content))
         return True
 

@@ -45,8 +45,8 @@ def indent_end(line: str, column: int, width: int) -> tuple[int, int]:
         indented less.
     """
     covered, end = 0, 0
-    for blank in line:
-        if covered >= width or blank not in " \t":
+    for blank in line[: len(line) - len(line.lstrip(" \t"))]:
+        if covered >= width:
             break
         covered += _tab_width(column + covered) if blank == "\t" else 1
         end += 1
@@ -98,9 +98,7 @@ class LineReader:
     def _step_one(self) -> None:
         if self._padding:
             self._padding -= 1
-        elif self._source.startswith("\n", self._place):
-            self.next_line()
-        elif self._place < len(self._source):
+        else:
             self._place += 1
 
     def skip_line(self) -> None:

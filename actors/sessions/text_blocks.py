@@ -61,8 +61,7 @@ class _Cutter:
     def cut(self) -> None:
         """Read all lines."""
         while self._reader.skip_blank_lines():
-            if self._open_blocks(self._rules.document) is not _Opened.BLOCKS:
-                return
+            self._open_blocks(self._rules.document)
             self._reader.next_line()
             while self._rules.open:
                 self._read_line()
