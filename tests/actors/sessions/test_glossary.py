@@ -37,7 +37,8 @@ def _text(node: ast.AST | None) -> str | None:
     if isinstance(node, ast.JoinedStr):
         node = node.values[0]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value.split(":")[0].split(" ")[0]
+        word = node.value.split(":")[0].split(" ")[0]
+        return word if word.isidentifier() else None  # `count` counts line breaks, too
     return None
 
 
