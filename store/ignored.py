@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlite_utils import Database
 
-__all__ = ["add", "forget_idle"]
+__all__ = ["add", "are_idle", "forget_idle"]
 
 ADD = """
     insert into ignored (scope, room_id, cause, messages, last_at) values (?, ?, ?, ?, ?)
@@ -25,6 +25,12 @@ def add(db: Database, *, scope: str, counts: Mapping[tuple[str, str], int], at: 
     db.conn.executemany(
         ADD, [(scope, room_id, cause, count, at) for (room_id, cause), count in counts.items()]
     )
+
+
+def are_idle(db: Database, scope: str, before: str) -> bool:
+    """Tell whether there are counters that `forget_idle` would remove."""
+    sql = "select exists (select 1 from ignored where scope = ? and last_at < ?)"
+    return bool(db.conn.execute(sql, (scope, before)).fetchone()[0])
 
 
 def forget_idle(db: Database, scope: str, before: str) -> int:

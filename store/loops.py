@@ -7,7 +7,16 @@ from sqlite_utils import Database
 
 from .rows import fetch_all, upsert
 
-__all__ = ["PAIR", "THREAD", "LoopRow", "forget", "forget_idle", "in_question", "save"]
+__all__ = [
+    "PAIR",
+    "THREAD",
+    "LoopRow",
+    "are_idle",
+    "forget",
+    "forget_idle",
+    "in_question",
+    "save",
+]
 
 KEYS = ("kind", "key", "scope")
 THREAD, PAIR = "thread", "pair"
@@ -46,6 +55,12 @@ def forget(db: Database, row: LoopRow) -> None:
     """Begin a counter anew: a person wrote there."""
     sql = "delete from loops where kind = ? and key = ? and scope = ?"
     db.conn.execute(sql, (row.kind, row.key, row.scope))
+
+
+def are_idle(db: Database, scope: str, before: str) -> bool:
+    """Tell whether there are counters that `forget_idle` would remove."""
+    sql = "select exists (select 1 from loops where kind = ? and scope = ? and last_at < ?)"
+    return bool(db.conn.execute(sql, (THREAD, scope, before)).fetchone()[0])
 
 
 def forget_idle(db: Database, scope: str, before: str) -> int:

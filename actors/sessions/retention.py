@@ -65,11 +65,7 @@ class RetentionActor:
         scope, store = self._journal.scope, self._journal.store
         removed = mail.removed
         if not mail.after_key:
-            removed += await store.run(
-                lambda db: (
-                    loops.forget_idle(db, scope, before) + ignored.forget_idle(db, scope, before)
-                )
-            )
+            removed += await self._forget_counters(before)
         page = await self._journal.read(
             lambda db: idle_sessions.find_idle(
                 db, scope, before=before, after=mail.after_key, rows=SESSION_ROWS
@@ -85,6 +81,19 @@ class RetentionActor:
             self._go_on(Prune("threads", before, 0, page.last_key, removed))
         else:
             self._go_on(Prune(next(iter(TABLES)), before, removed=removed))
+
+    async def _forget_counters(self, before: str) -> int:
+        scope, store = self._journal.scope, self._journal.store
+        are_idle = await self._journal.read(
+            lambda db: loops.are_idle(db, scope, before) or ignored.are_idle(db, scope, before)
+        )
+        if not are_idle:
+            return 0
+        return await store.run(
+            lambda db: (
+                loops.forget_idle(db, scope, before) + ignored.forget_idle(db, scope, before)
+            )
+        )
 
     async def _prune(self, mail: Prune, before: str) -> None:
         table, prune, rows = TABLES[mail.table]
