@@ -80,7 +80,11 @@ class Stopping:
 
     async def until_asked_back(self, root_id: str) -> None:
         """Wait until the agent asks something; in what words, the gateway's texts decide."""
-        await self._until(lambda: [state for _, state, _ in self.prompts(root_id)] == ["open"])
+        await self.until_prompt_is(root_id, "open")
+
+    async def until_prompt_is(self, root_id: str, state: str) -> None:
+        """Wait until the one question of a turn's run is in a state."""
+        await self._until(lambda: [found for _, found, _ in self.prompts(root_id)] == [state])
 
     def prompts(self, turn_id: str) -> list[tuple[str, str, str]]:
         """Return the questions of a turn's run: kind, state, and why or by whom it is over."""
@@ -199,6 +203,7 @@ async def test_a_command_ends_a_run_that_waits_for_an_answer(stopping: Stopping)
     await stopping.until_asked_back(m1)
 
     await stopping.real.says("alice", "@hermes /stop", thread=m1)
+    await stopping.until_prompt_is(m1, "withdrawn")
     again = await stopping.real.says("bob", RIGHT, thread=m1)
 
     assert (await stopping.real.answer_to(again)).body == "right"
