@@ -263,7 +263,7 @@ async def test_a_question_of_a_run_that_is_edited_is_withdrawn(stopping: Stoppin
 async def test_who_waits_behind_the_stopped_run_comes_next(stopping: Stopping) -> None:
     """And hears nothing of it."""
     scene = stopping.real.stage.scene
-    root = await stopping.asks("hazel", RIGHT)
+    root = await stopping.asks("medlar", RIGHT)
     await stopping.real.answer_to(root)
     m1 = await stopping.real.says("alice", f"@hermes filbert {THINKS}", thread=root)
     await stopping.until_model_asked("filbert")
