@@ -26,8 +26,9 @@ def take_account(adapter: BasePlatformAdapter, settings: Settings) -> bool:
     of one gateway are one process, which this lock lets in twice.
 
     Returns:
-        False when another gateway has it; the adapter's fatal error then says which, and the
-        gateway tries again. Where no lock can be made it goes on without one.
+        False when another gateway has it; the adapter's fatal error then says which. The gateway
+        tries again, but not at its own start (Hermes 0.22, gateway/run_startup.py). Where no lock
+        can be made it goes on without one.
     """
     if settings.token is not None:
         who, called = settings.token.reveal(), "the Chatto account of CHATTO_TOKEN"

@@ -108,7 +108,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         Returns:
             False when nothing but another setting helps; the fatal error then says which. Also
             when the state file is locked or its disk full, or another gateway has the account:
-            then the gateway tries again.
+            then the gateway tries again (in the last case not at its own start).
             An unreachable server is no such case: it is tried again without the gateway.
         """
         try:
@@ -131,6 +131,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
             self._desk = None
             release_account(self)
             return self._give_up("chatto_state", str(error), may_pass=error.may_pass)
+        self._port.fatal_errors.open()
         self._bench.open(self._desk, settings)
         return not self.has_fatal_error
 

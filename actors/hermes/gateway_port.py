@@ -14,6 +14,7 @@ from ..sessions.remains import Remains
 from .asking_commands import has_agent_run
 from .conversations import Conversations
 from .events import GatewayEvents, chat_type, key_of_source
+from .fatal_errors import FatalErrors
 from .leftovers import Leftovers
 from .questions import questions_of, take_back
 from .ready_watch import ReadyWatch
@@ -61,14 +62,15 @@ class GatewayPort:
         self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
         self._leftovers = Leftovers(adapter)
+        self.fatal_errors = FatalErrors(adapter)
         self.waits_for = questions_of
         self.owed_answers = self._leftovers.owed_answers
         self.call_off_resumption = self._leftovers.call_off_resumption
         self._runs = Runs(adapter, take_back, monotonic)
         self._control = RunControl(adapter, self._runs, self._leftovers.call_off_answers)
+        self._background: set[asyncio.Task[None]] = set()
         self._watch = ReadyWatch(self._is_free, tell_ready)
         self._gate_watch = ReadyWatch(lambda _: self._is_gate_open(), tell_ready)
-        self._background: set[asyncio.Task[None]] = set()
 
     @property
     def is_lost(self) -> bool:
@@ -222,26 +224,18 @@ class GatewayPort:
             case ConnectionReport.LOST:
                 self._mark(is_lost=True)
             case ConnectionReport.REFUSED:
-                self._adapter._set_fatal_error(  # noqa: SLF001
-                    "chatto_refused", text, retryable=False
-                )
-                self._say_goodbye()
+                self.fatal_errors.tell("chatto_refused", text, may_pass=False)
 
     def crashed(self, error: BaseException) -> None:
         """Tell the gateway that the sessions ended unasked; it starts a new adapter object."""
         logger.error("Chatto: the sessions ended by a defect", exc_info=error)
         text = f"the sessions ended by a defect: {type(error).__name__}; see the log"
-        self._adapter._set_fatal_error("chatto_crashed", text, retryable=True)  # noqa: SLF001
-        self._say_goodbye()
+        self.fatal_errors.tell("chatto_crashed", text, may_pass=True)
 
     def _mark(self, *, is_lost: bool) -> None:
         """Publish the state; 0.22 shows a lost connection as one that is being retried."""
         self._is_lost = is_lost
         self._adapter._mark_connected()  # noqa: SLF001
-
-    def _say_goodbye(self) -> None:
-        """Let the gateway act on the fatal error, without waiting for it to stop the sessions."""
-        self._in_background(self._adapter._notify_fatal_error())  # noqa: SLF001
 
     def _in_background(self, call: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(call)

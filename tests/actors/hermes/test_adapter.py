@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from gateway.config import PlatformConfig
-from gateway.platforms.base import MessageEvent, ProcessingOutcome
+from gateway.platforms.base import BasePlatformAdapter, MessageEvent, ProcessingOutcome
 
 from hermes_chatto.actors.hermes.adapter import ChattoAdapter
 from hermes_chatto.actors.hermes.events import GatewayEvents
@@ -220,6 +220,31 @@ async def test_a_refused_credential_parks_the_platform(desk: WritingDesk) -> Non
     assert adapter.fatal_error_code == "chatto_refused"
     await adapter.disconnect()
     assert desk.is_stopped
+
+
+async def test_a_refusal_is_told_once(desk: WritingDesk) -> None:
+    """By what `connect` returns; from then on by the handler of fatal errors."""
+    told: list[str | None] = []
+    is_told = anyio.Event()
+
+    async def handle(adapter: BasePlatformAdapter) -> None:
+        told.append(adapter.fatal_error_message)
+        is_told.set()
+
+    desk.first_report, running = ConnectionReport.REFUSED, WritingDesk()
+    at_the_start, later = adapter_for(desk), adapter_for(running)
+    for adapter in (at_the_start, later):
+        adapter.set_fatal_error_handler(handle)
+    assert not await at_the_start.connect()
+    await at_the_start.disconnect()
+    assert await later.connect()
+
+    ((_, gateway, _),) = running.opened
+    await gateway.report(ConnectionReport.REFUSED, "the password was changed")
+    with anyio.fail_after(5):
+        await is_told.wait()
+
+    assert told == ["the password was changed"]
 
 
 async def test_a_server_that_is_down_does_not_keep_the_gateway_down(desk: WritingDesk) -> None:

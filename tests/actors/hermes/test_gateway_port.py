@@ -104,6 +104,7 @@ class Stage:
         self.told: list[str] = []
         self.was_told = anyio.Event()
         self.port = GatewayPort(self.adapter, settings, self._tell, monotonic=monotonic)
+        self.port.fatal_errors.open()
 
     def _tell(self, key: str) -> None:
         self.told.append(key)
