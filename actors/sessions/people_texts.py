@@ -120,7 +120,7 @@ def why(at: str, state: str, reason: str | None) -> str:
     because = f": {reason}" if reason else ""
     text = f"Your last message here that was meant for me, of {at}: {STATES[state]}{because}."
     if state in {"answered", "silent"}:
-        text += " A later one was not meant for me: I keep nothing about those."
+        text += " If you wrote more since, it was not meant for me: I keep nothing about that."
     return text
 
 

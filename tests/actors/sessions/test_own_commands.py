@@ -83,7 +83,7 @@ async def test_why_tells_nobody_about_others(open_colleague: Open) -> None:
 
     assert nothing.startswith("I know of no message of yours here")
     assert elsewhere == nothing
-    assert "it was answered. A later one was not meant for me" in here
+    assert "it was answered. If you wrote more since, it was not meant for me" in here
 
 
 async def test_whoami_says_what_holds_here(open_colleague: Open) -> None:
