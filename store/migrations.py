@@ -241,6 +241,19 @@ def m009_asking_commands(db: Database) -> None:
     db.execute("alter table turns add column asks integer not null default 0")
 
 
+@migrations()
+def m010_rooms_of_frontiers(db: Database) -> None:
+    """Name the room also where the session holds nothing, or its question is pruned."""
+    frontiers = VIEWS["thread_frontiers"]
+    rooms = "left join memberships as m on m.room_id = h.room_id and m.scope = h.scope"
+    for old, new in (
+        ("t.room_name, h.room_kind", "t.room_name, m.room_name, h.room_kind"),
+        ("left join connection", f"{rooms}\n        left join connection"),
+    ):
+        frontiers = frontiers.replace(old, new)
+    db.create_view("thread_frontiers", frontiers, replace=True)
+
+
 def _run(db: Database, name: str) -> None:
     """Run the statements of a file in the folder `schema`."""
     text = (SCHEMA / f"{name}.sql").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlite_utils import Database
 
-from hermes_chatto.store import connection, outbox, threads, turns
+from hermes_chatto.store import connection, memberships, outbox, threads, turns
 from hermes_chatto.tests.store import samples
 from hermes_chatto.tests.store.samples import (
     SCOPE,
@@ -267,3 +267,14 @@ def test_frontier_says_what_the_session_holds(db: Database) -> None:
     assert line["frontier_id"] == "m1"
     assert line["meaning"] == "something was posted that the session does not hold"
     assert (line["read_after_gap"], line["newest_gap"], line["open_turns"]) == (2, 3, 1)
+
+
+def test_frontier_names_the_room_of_a_session_that_holds_nothing(db: Database) -> None:
+    """As after its only question was taken back."""
+    thread = samples.thread(state="fresh", frontier_id=None)
+    room = memberships.MembershipRow(SCOPE, thread.room_id, "general", "inside", "found", at(0))
+    memberships.save(db, room)
+    memberships.save(db, room._replace(scope="elsewhere", room_name="of another account"))
+    threads.save(db, thread)
+
+    assert view(db, "thread_frontiers", "room") == ["general"]
