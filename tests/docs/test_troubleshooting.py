@@ -94,10 +94,16 @@ def of_settings() -> Iterator[str]:
         Settings(url=URL, password=Secret("p")),
     ):
         yield missing_credential(settings) or ""
-    yield from resolve(no_variable, {"read_timeout": "5m"}).warnings
-    with pytest.raises(SettingsError) as malformed:
-        resolve(no_variable, {"allowed_users": {"alice": True}})
-    yield str(malformed.value)
+    misspelt = {"rooms": {"ops": {"folow_ups": "off"}}, "edit_windw": 5}
+    yield from resolve(no_variable, {"read_timeout": "5m", **misspelt}).warnings
+    for key, raw in (
+        ("allowed_users", {"alice": True}),
+        ("rooms", ["ops"]),
+        ("room_toolsets", "ops web"),
+    ):
+        with pytest.raises(SettingsError) as malformed:
+            resolve(no_variable, {key: raw})
+        yield str(malformed.value)
     both = {"free_response_channels": "a", "rooms": {"a": {"require_mention": True}}}
     with pytest.raises(SettingsError) as contrary:
         resolve(no_variable, both)
