@@ -55,8 +55,8 @@ class Unseen:
         """Number of the newest stretch, by room, in which its posts did not reach us."""
         self._made_up: OrderedDict[tuple[str, str | None], int] = OrderedDict()
         """Number up to which everything was read since, by place in such a room."""
-        self._openings: OrderedDict[str, None] = OrderedDict()
-        """Newest messages in rooms themselves: each may open a session."""
+        self._openings: OrderedDict[str, int] = OrderedDict()
+        """Newest messages in rooms themselves, which may open sessions; the number by then."""
 
     def begin(self, gap: int) -> None:
         """Start anew after a gap in the stream."""
@@ -73,8 +73,14 @@ class Unseen:
         self._missed[room_id] = self.count
 
     def has_missed(self, room_id: str, root_id: str | None) -> bool:
-        """Tell whether posts may have been missed at a place, and were not read since."""
-        return self._missed.get(room_id, 0) > self._made_up.get((room_id, root_id), 0)
+        """Tell whether posts may have been missed at a place, and were not read since.
+
+        Of a thread whose root came by after that, whatever is in it came by as well.
+        """
+        missed = self._missed.get(room_id, 0)
+        if root_id is not None and missed <= self._openings.get(root_id, -1):
+            return False
+        return missed > self._made_up.get((room_id, root_id), 0)
 
     def note(self, room_id: str, root_id: str | None, message_id: str) -> None:
         """Take note of a post, whoever wrote it."""
@@ -94,7 +100,7 @@ class Unseen:
 
     def note_opening(self, message_id: str) -> None:
         """Take note of a message in a room itself, under which a thread may begin."""
-        self._openings[message_id] = None
+        self._openings[message_id] = self.count
         if len(self._openings) > OPENINGS_KEPT:
             self._openings.popitem(last=False)
 

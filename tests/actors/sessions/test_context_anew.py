@@ -32,6 +32,23 @@ async def test_what_was_said_while_the_agent_was_out_of_the_room_is_told(
         assert reasons == [("was_out_of_room",)]
 
 
+async def test_a_thread_that_begins_after_the_agent_came_lacks_nothing(
+    open_colleague: Open,
+) -> None:
+    """All of it came by, so its second question costs no read."""
+    async with open_colleague() as colleague:
+        world = colleague.sandbox.world
+        membership, room = Membership(world), world.rooms.require(colleague.rooms["R1"])
+        hermes = world.accounts.require(colleague.ids["hermes"])
+        membership.leave(hermes, room)
+        membership.join(hermes, room)
+        m1, _ = await asks(colleague, "alice", "@hermes one")
+        _, second = await asks(colleague, "alice", "@hermes two", thread=m1)
+
+        assert second is None
+        assert not colleague.rows("select reason from transitions where event = 'fall_behind'")
+
+
 async def test_a_clean_slate_stays_clean_whatever_is_commanded_next(open_colleague: Open) -> None:
     """Another command says nothing about which conversation it is."""
     async with open_colleague() as colleague:
