@@ -61,6 +61,8 @@ class GatewayPort:
         self._is_lost = False
         self._events = GatewayEvents(adapter, self._is_listed)
         self._conversations = Conversations(adapter)
+        self.held_by_transcript = self._conversations.holds
+        self.oldest_in_transcript = self._conversations.oldest
         self._leftovers = Leftovers(adapter)
         self.fatal_errors = FatalErrors(adapter)
         self.waits_for = questions_of
@@ -126,12 +128,6 @@ class GatewayPort:
     async def keep_session_token(self, session_key: str, token: str) -> bool:
         """Store a token with the session itself; it goes when the session is replaced."""
         return await self._conversations.keep_token(session_key, token)
-
-    async def held_by_transcript(
-        self, session_key: str, message_ids: Collection[str]
-    ) -> frozenset[str]:
-        """Return which of these messages the transcript of the session has as its turns."""
-        return await self._conversations.holds(session_key, message_ids)
 
     async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
         """Return what is left of a turn that an earlier process handed over."""

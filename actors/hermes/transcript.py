@@ -1,5 +1,6 @@
-"""Take a message out of the transcript of a session, so that no later prompt holds it."""
+"""The transcript of a session: what it holds, and how a message is taken out of it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -7,7 +8,13 @@ from typing import Protocol, cast
 
 __all__ = ["Removal", "Transcript", "TranscriptBusyError", "find_row"]
 
+logger = logging.getLogger(__name__)
+
 Row = Mapping[str, object]
+
+COMPRESSED = "compression"
+"""Why a session ended whose conversation goes on in another.
+Source: Hermes 0.22, hermes_state_compression.py."""
 
 
 class Removal(Enum):
@@ -28,6 +35,10 @@ class SessionDatabase(Protocol):
 
     def get_messages(self, session_id: str) -> Sequence[Row]:
         """Return the live rows, oldest first."""
+        ...
+
+    def get_session(self, session_id: str) -> Row | None:
+        """Return the row of a session; None: it was deleted."""
         ...
 
     def rewind_to_message(self, session_id: str, target_message_id: int) -> object:
@@ -56,8 +67,21 @@ class Transcript:
         peek = getattr(self._store, "peek_session_id", None)
         return cast("str | None", peek(session_key)) if peek is not None else None
 
-    def messages_of(self, session_id: str) -> frozenset[str]:
-        """Return the platform's IDs of the messages a transcript holds.
+    def is_over(self, session_id: str) -> bool:
+        """Tell whether a session was ended or deleted while the gateway still routes to it.
+
+        One that a compression ended goes on under another ID. What cannot be read is not over.
+        Source: Hermes 0.22, gateway/session_lifecycle.py: _is_session_ended_in_db.
+        """
+        try:
+            row = self._database(session_id).get_session(session_id)
+        except Exception as error:  # noqa: BLE001 - the gateway's own errors, it says the same
+            logger.debug("Session %s was not looked up: %s", session_id, error)
+            return False
+        return row is None or row.get("end_reason") not in {None, COMPRESSED}
+
+    def messages_of(self, session_id: str) -> Sequence[str]:
+        """Return the platform's IDs of the messages a transcript holds, oldest first.
 
         The store's own question for one ID also says yes to what was taken out.
 
@@ -70,7 +94,7 @@ class Transcript:
         except Exception as error:  # a locked file: the gateway's own errors
             raise TranscriptBusyError(str(error)) from error
         held = (row.get("platform_message_id") for row in rows)
-        return frozenset(str(message_id) for message_id in held if message_id)
+        return [str(message_id) for message_id in held if message_id]
 
     def take_out(self, session_id: str, message_id: str, *, with_notes: bool) -> Removal:
         """Take a message and the agent's work on it out of a transcript.

@@ -67,6 +67,10 @@ class ScriptedSessions:
         session = self.sessions.get(session_key, Session())
         return frozenset(message_ids) & frozenset(session.message_ids)
 
+    async def oldest_in_transcript(self, session_key: str) -> str | None:
+        """Return the first turn of the conversation; None: it had none."""
+        return next(iter(self.sessions.get(session_key, Session()).message_ids), None)
+
     def take_out(self, session_key: str, message_id: str) -> RunStop:
         """Take a message out of a transcript, if it is the last one there."""
         held = self.sessions.get(session_key, Session()).message_ids

@@ -153,6 +153,8 @@ class Holding:
         """Plan a new conversation: from the command on that began it, or with its backfill."""
         message_id = turn.row.message_id
         command = await self._clean_slate(thread)
+        if command is not None and await self._is_older(command):
+            command = None  # the one that it began was switched away from
         fresh = {
             "session_token": secrets.token_hex(8),
             "token_kept_at": None,
@@ -192,6 +194,16 @@ class Holding:
             )
         )
         return command if command is not None and command.lane_order > newest else None
+
+    async def _is_older(self, command: TurnRow) -> bool:
+        """Tell whether the conversation in place had begun before a command, here or elsewhere."""
+        first_id = await self._services.gateway.oldest_in_transcript(self._key)
+        if first_id is None:
+            return False
+        scope = self._journal.scope
+        first = await self._journal.read(lambda db: turns.find(db, scope, first_id))
+        is_here = first is not None and first.session_key == self._key
+        return first is None or not is_here or first.lane_order < command.lane_order
 
     async def _news(self, thread: ThreadRow, turn: TurnActor) -> str | None:
         """Say what the session lacks before a trigger; None: nothing, no read is needed."""

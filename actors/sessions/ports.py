@@ -255,6 +255,10 @@ class Gateway(Protocol):
         """Return which of these messages the transcript of the session has as its turns."""
         ...
 
+    async def oldest_in_transcript(self, session_key: str) -> str | None:
+        """Return the first message that the transcript of the session has; None: it has none."""
+        ...
+
     async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
         """Return what is left of a turn an earlier process handed over at `since` or later."""
         ...

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,10 @@ class Strings:
     async def busy_mode(self) -> str:
         """Return what the gateway does with a message that comes while a run is under way."""
         return str(await self._call(do="mode"))
+
+    async def prune(self, key: str) -> None:
+        """Let a conversation be as old as none that the gateway keeps, and have it keep house."""
+        await self._call(do="prune", key=key)
 
     async def _call(self, **what: object) -> Any:  # noqa: ANN401 - JSON
         path = self.home / SOCKET
@@ -141,6 +146,11 @@ class Puppet:
                 return list(self._steps)
         if call["do"] == "mode":
             return self._gateway._busy_input_mode  # noqa: SLF001
+        if call["do"] == "prune":
+            entry = self._gateway.session_store.lookup_by_session_key(call["key"])
+            entry.updated_at -= timedelta(days=self._gateway.config.session_store_max_age_days + 1)
+            self._gateway._last_session_store_prune_ts = 0.0  # noqa: SLF001
+            return await self._gateway._session_housekeeping()  # noqa: SLF001
         adapters = self._gateway.adapters.items()
         port = next(each for name, each in adapters if name.value == "chatto")._port  # noqa: SLF001
         began = time.monotonic()

@@ -103,6 +103,11 @@ class LastingGateway(ScriptedGateway):
         held = {each.message_id for each in found.exchanges} if found else set()
         return frozenset(message_ids) & held
 
+    async def oldest_in_transcript(self, session_key: str) -> str | None:
+        """Return the first turn of the conversation; None: it had none."""
+        found = self._lasting.conversations.get(session_key)
+        return next((each.message_id for each in found.exchanges), None) if found else None
+
     async def remains_of(self, session_key: str, message_id: str, *, since: datetime) -> Remains:
         """Return what is left of a turn, read as from the real one's files."""
         if self._running.get(session_key):

@@ -310,6 +310,24 @@ class TestThreads:
             events = colleague.rows("select event from transitions where machine = 'thread'")
             assert ("replace_session",) in events
 
+    async def test_a_clean_slate_that_is_switched_away_from_is_none(
+        self, open_colleague: Open
+    ) -> None:
+        """The conversation in its place began before the command: what it missed is told."""
+        async with open_colleague() as colleague:
+            m1, _ = await asks(colleague, "alice", "@hermes one")
+            await colleague.says("bob", "said before", thread=m1)
+            command = await colleague.says("alice", "@hermes /new", thread=m1)
+            await colleague.until_state(command, "bypassed")
+            await colleague.until(lambda: len(colleague.answers()) == 2)
+            (key,) = colleague.gateway.sessions
+            colleague.gateway.sessions[key] = Session(message_ids=[m1])
+            await colleague.says("bob", "said since", thread=m1)
+            _, context = await asks(colleague, "alice", "@hermes two", thread=m1)
+
+            told = lines_of(context)
+            assert [told.count(f"- Bob: said {when}") for when in ("before", "since")] == [1, 1]
+
     async def test_a_compressed_session_is_the_same_conversation(
         self, open_colleague: Open
     ) -> None:
