@@ -22,6 +22,7 @@ from .environment import profile_variable
 from .events import key_of_source
 from .gateway_port import GatewayPort
 from .known_toolsets import unknown_toolsets
+from .listed_people import nobody_listed
 from .profile import Profile, current_profile
 from .questions import marked, question_of
 from .send_results import not_posted, said_to_gateway
@@ -118,8 +119,7 @@ class ChattoAdapter(BasePlatformAdapter):  # type: ignore[misc] # Hermes ships n
         if not take_account(self, settings):
             return False
         _settle_home(self.config, settings)
-        rooms = admission_policy(settings).rooms
-        for line in await anyio.to_thread.run_sync(unknown_toolsets, rooms):
+        for line in await anyio.to_thread.run_sync(_doubts_about, settings):
             logger.warning("%s", line)
         open_desk = await anyio.to_thread.run_sync(self._load_desk)
         self._port = GatewayPort(self, settings, self._tell_ready)
@@ -343,6 +343,13 @@ def _settle_home(config: PlatformConfig, settings: Settings) -> None:
         name=room_id,
         thread_id=thread_root_id,
     )
+
+
+def _doubts_about(settings: Settings) -> list[str]:
+    """Return a line for each setting that may not be meant as it is written."""
+    nobody = nobody_listed(settings)
+    toolsets = unknown_toolsets(admission_policy(settings).rooms)
+    return toolsets if nobody is None else [nobody, *toolsets]
 
 
 def _byte_length(text: str) -> int:

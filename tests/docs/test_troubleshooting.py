@@ -20,6 +20,7 @@ from hermes_chatto.actors.chatto.channel import foreign_protocol
 from hermes_chatto.actors.chatto.client import ChattoServer
 from hermes_chatto.actors.chatto.credential import Password, Token
 from hermes_chatto.actors.hermes.known_toolsets import unknown_toolsets
+from hermes_chatto.actors.hermes.listed_people import nobody_listed
 from hermes_chatto.actors.hermes.room_lists import read_toolsets
 from hermes_chatto.actors.hermes.settings import (
     Settings,
@@ -109,6 +110,7 @@ def of_settings() -> Iterator[str]:
         resolve(no_variable, both)
     yield str(contrary.value)
     yield str(SettingsConflictError("rooms.a", "rooms.b"))
+    yield nobody_listed(resolve(no_variable, {}).settings) or ""
     yield from unknown_toolsets(read_toolsets("CHATTO_ROOM_TOOLSETS", "ops=webb"))
     for address in ("chat.example.org", "https://"):
         with pytest.raises(NotChattoError) as unusable:
