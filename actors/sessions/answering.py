@@ -15,7 +15,7 @@ from .owed import OwedAnswers
 from .ports import DeliveryResult, DeliveryState, Outgoing
 from .repetition import KEPT, digest_of, ends_in, written
 from .services import Services
-from .turn import MAY_ASK, TurnActor
+from .turn import TurnActor
 
 __all__ = ["FAILED_INSIDE", "NO_ANSWER", "Answering", "result_of"]
 
@@ -232,7 +232,7 @@ def _note_question(
     draft: Draft, outgoing: Outgoing, turn: TurnActor | None, last: PartRow
 ) -> None:
     """Plan the row of what a turn's run asks; a run that is no turn has nobody to ask."""
-    if outgoing.asks is not None and turn is not None and turn.state in MAY_ASK:
+    if outgoing.asks is not None and turn is not None and turn.may_ask:
         turn.asking.ask(draft, last, turn.row.message_id, outgoing.asks)
 
 

@@ -72,11 +72,18 @@ class Bypass:
             return Refused(verdict.cause, "not_yours") if name in APPROVALS else verdict
         if not isinstance(verdict, Admitted):
             return verdict
-        if Question.CHOICE not in self._services.gateway.waits_for(self._key):
+        if not self._waits_for_choice():
             return verdict
         if is_theirs:
             return Bypassed(verdict.cause, row.body or "")
         return Refused(verdict.cause, "not_yours") if self._is_number(row) else verdict
+
+    def _waits_for_choice(self) -> bool:
+        """Tell whether a run asks something; the gateway still waits for one being stopped."""
+        running = self._lane.at_gateway()
+        if running is not None and not running.may_ask:
+            return False
+        return Question.CHOICE in self._services.gateway.waits_for(self._key)
 
     def _is_number(self, row: TurnRow) -> bool:
         """Tell whether a message is but the number of a choice, behind a mention or not."""

@@ -48,6 +48,8 @@ class LimitNotices:
             return sentence and sentence.format(
                 waiting=policy.max_waiting, hourly=policy.max_turns_per_hour, name=name
             )
+        if running is not None and not running.may_ask:
+            return None
         # Its person's own words went to the run and are no turn.
         waits_for = self._services.gateway.waits_for(row.session_key)
         return asked_meanwhile(name) if Question.CHOICE in waits_for else None

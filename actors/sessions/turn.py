@@ -22,7 +22,7 @@ from .journal import Draft
 from .mail import Words
 from .ports import RunOutcome
 
-__all__ = ["AT_GATEWAY", "MAY_ASK", "TurnActor", "holding_of", "place_of"]
+__all__ = ["AT_GATEWAY", "TurnActor", "holding_of", "place_of"]
 
 AT_GATEWAY = frozenset(
     {"handed", "processing", "delivering", "correcting", "stopping", "folded", "interrupted"}
@@ -63,6 +63,11 @@ class TurnActor:
     def state(self) -> str:
         """Where the turn stands."""
         return self.row.state
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether its run may wait for an answer: of one that is being stopped nobody is asked."""
+        return self.state in MAY_ASK
 
     @property
     def place(self) -> Place:
@@ -258,7 +263,7 @@ class TurnActor:
     ) -> None:
         """Plan a step; what its run asks ends with the run, or with its going on."""
         self.row = draft.turn(self.row, event, ev, reason=reason, **columns)
-        if self.asking.is_open and self.state not in MAY_ASK:
+        if self.asking.is_open and not self.may_ask:
             why = reason or self.row.reason or self.row.ended_with or event
             self.asking.end(draft, None if self.state in UNANSWERED else why)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import anyio
 import pytest
 
 from hermes_chatto.actors.sandbox.scripted_gateway import ScriptedGateway
@@ -31,6 +32,21 @@ class AskingAgent:
             if word in order.text:
                 asks = self.gateway().ask
                 self.heard.append(await asks(order, f"{question.value}?", question))
+        return f"ok: {order.text}"
+
+
+@dataclass
+class StubbornAgent:
+    """Asks which one, and goes on waiting for the answer when it is interrupted, until let go."""
+
+    gateway: Callable[[], ScriptedGateway]
+    waiting: anyio.CancelScope = field(default_factory=lambda: anyio.CancelScope(shield=True))
+
+    async def __call__(self, order: TurnOrder) -> str:
+        """Ask only where the message says so."""
+        if "which" in order.text:
+            with self.waiting:
+                await self.gateway().ask(order, "choice?", Question.CHOICE)
         return f"ok: {order.text}"
 
 
@@ -203,6 +219,31 @@ async def test_a_question_of_a_stopped_run_is_withdrawn(open_colleague: Open, wh
             "and from_state is not to_state"
         )
         assert colleague.rows(sql, m1) == [(1,)]
+
+
+async def test_a_run_that_is_being_stopped_asks_nobody(open_colleague: Open) -> None:
+    """The gateway takes answers until it has ended: they would be lost there."""
+    stage = Stage()
+    agent = StubbornAgent(stage.gateway)
+    async with open_colleague(policy=QUICK, agent=agent, limits=LIMITS) as colleague:
+        stage.colleague = colleague
+        m1 = await asked(colleague, "which one")
+        await colleague.says("alice", "@hermes /stop", thread=m1)
+        await colleague.until_state(m1, "stopping")
+        ((key,),) = colleague.rows("select session_key from turns where message_id = ?", m1)
+        assert colleague.gateway.waits_for(str(key)) == {Question.CHOICE}
+        waiting = [
+            await colleague.says("alice", "@hermes the second", thread=m1),
+            await colleague.says("bob", "@hermes me, too", thread=m1),
+        ]
+        for id_ in waiting:
+            await colleague.until_state(id_, "queued")
+        agent.waiting.cancel()
+        for id_ in waiting:
+            await colleague.until_state(id_, "answered")
+
+        posted = [post.body for post in colleague.answers()]
+        assert [body for body in posted if "I have asked" in body] == []
 
 
 async def test_a_question_of_a_dead_process_is_withdrawn(open_colleague: Open) -> None:
