@@ -45,8 +45,8 @@ class Workshop:
             await self.real.answer_to(await self.real.says_alone(body))
         else:
             await self.real.answer_to(await self.real.says("alice", body))
-        results = [each.tool_result for each in self.requests[before:] if each.tool_result]
-        return str(results[-1])
+        asked = [each for each in self.requests[before:] if call in each.question]
+        return str([each.tool_result for each in asked if each.tool_result][-1])
 
     async def bridged(
         self, tool: str, arguments: Mapping[str, object], *, direct: bool = False
