@@ -343,7 +343,7 @@ async def test_nobody_waits_for_the_goodbye_of_a_server_that_is_silent() -> None
     async def swallow(connection: ServerConnection) -> None:
         await talk_shortly(connection)
         connection.transport.pause_reading()
-        await anyio.sleep(2)
+        await connection.wait_closed()
 
     async with OddStream(swallow) as url:
         began = anyio.current_time()
